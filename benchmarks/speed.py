@@ -1,0 +1,166 @@
+"""Decision time against Optuna's samplers, in one run, as ratios; growth with grid, depth, history and dimension.
+
+    make bench          (or: python benchmarks/speed.py [--write])
+
+Every time is a median over repeats, one BLAS thread; peers and autobct alternate, so that a busy machine slows both.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+
+import argparse
+import json
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import autobct
+from autobct.belief.prior import paper_prior
+from autobct.value.on_the_fly import on_the_fly
+from autobct.value.state import Terms, keep, view
+
+RESULTS = Path(__file__).parent / "results" / "speed.json"
+
+
+def median_seconds(action: Callable[[], object], repeats: int) -> float:
+    action()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def one_dimensional_score(u: float, rng: np.random.Generator) -> float:
+    return 1 - (u - 0.3) ** 2 + 0.02 * rng.standard_normal()
+
+
+def optuna_suggestion(sampler_name: str, trials: int, dim: int = 1) -> Callable[[], object]:
+    """One suggestion of an Optuna sampler that has seen `trials` trials."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    sampler = getattr(optuna.samplers, sampler_name)(seed=0)
+    study = optuna.create_study(sampler=sampler, direction="maximize")
+    space = {f"u{i}": optuna.distributions.FloatDistribution(0, 1) for i in range(dim)}
+    rng = np.random.default_rng(0)
+    for _ in range(trials):
+        trial = study.ask(space)
+        study.tell(trial, one_dimensional_score(trial.params["u0"], rng))
+
+    def suggest() -> None:
+        trial = study.ask(space)
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)  # leaves the number of finished trials as it is
+
+    return suggest
+
+
+def tuner_after(trials: int, dim: int = 1) -> autobct.Tuner:
+    """A tuner that has been told `trials` runs: a price so low that it never stops, a control at random each time."""
+    space = {f"u{i}": autobct.Float(0, 1) for i in range(dim)}
+    tuner = autobct.Tuner(space, price=1e-9, policy=spread_out)
+    rng = np.random.default_rng(0)
+    for _ in range(trials):
+        decision = tuner.ask()
+        tuner.tell(decision, score=one_dimensional_score(decision.control[0], rng), cost=1.0)
+    tuner._values = autobct.relaxed(depth=2)(tuner.problem.controls, 0)
+    return tuner
+
+
+def spread_out(controls: np.ndarray, seed: int) -> Callable[..., np.ndarray]:
+    """A policy for the benchmark only: any control next, never a stop."""
+
+    def values(state: object, terms: object, runs: int) -> np.ndarray:
+        return 1e3 + np.random.default_rng((seed, runs)).random(len(controls))
+
+    return values
+
+
+def decision_of(tuner: autobct.Tuner) -> Callable[[], object]:
+    def decide() -> None:
+        decision = tuner.ask()
+        if isinstance(decision, autobct.Train):  # take the question back, so that the history stays as it is
+            del tuner._pending[decision.trial]
+            tuner._asked -= 1
+
+    return decide
+
+
+def lookahead(depth: int, *, grid: int = 101, recall: bool = False) -> Callable[[], object]:
+    prior = paper_prior("synthetic")
+    state = view(prior.belief, prior.model, np.linspace(0, 1, grid)[:, None])
+    if recall:
+        state = keep(state, np.linspace(0, grid - 1, 3).astype(np.intp))
+    terms = Terms(0.16, recall=recall, overhead=0.002 if recall else 0.0)
+    return lambda: on_the_fly(state, terms, depth=depth)
+
+
+def compared(rows: list[dict[str, object]], name: str, ours: Callable[[], object], peer: Callable[[], object]) -> None:
+    """Alternate ours and the peer's; keep the ratio."""
+    times = [(median_seconds(ours, 5), median_seconds(peer, 3)) for _ in range(3)]
+    mine = statistics.median(t for t, _ in times)
+    theirs = statistics.median(t for _, t in times)
+    ratio = statistics.median(peer_time / our_time for our_time, peer_time in times)
+    rows.append({"what": name, "ms": 1e3 * mine, "peer_ms": 1e3 * theirs, "peer_over_ours": ratio})
+    print(f"{name:58s} {1e3 * mine:9.2f} ms   peer {1e3 * theirs:8.2f} ms   ratio {ratio:7.2f}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="keep the table in benchmarks/results/speed.json")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows: list[dict[str, object]] = []
+    gp = optuna_suggestion("GPSampler", 20)
+    print("ratio = peer's time / ours; peer: one Optuna GPSampler suggestion in one dimension with 20 past trials")
+    for depth in (1, 2, 3):
+        compared(rows, f"depth {depth}, last model, 101 controls", lookahead(depth), gp)
+    for depth in (1, 2, 3):
+        compared(rows, f"depth {depth}, recall, 3 models in hand, 101 controls", lookahead(depth, recall=True), gp)
+    compared(rows, "Tuner.ask, default policy, 20 runs", decision_of(tuner_after(20)), gp)
+    tpe = optuna_suggestion("TPESampler", 20)
+    compared(rows, "Tuner.ask, default policy, 20 runs; peer TPESampler", decision_of(tuner_after(20)), tpe)
+    print("\nratio = decision at trial 10,000 / decision at trial 10")
+    compared(
+        rows,
+        "Tuner.ask at trial 10; peer: at trial 10,000",
+        decision_of(tuner_after(10)),
+        decision_of(tuner_after(10_000)),
+    )
+    print("\nratio = time at 101 controls / time here (growth with the grid)")
+    for grid in (26, 51, 201, 401):
+        compared(rows, f"depth 2, last model, {grid} controls; peer: 101", lookahead(2, grid=grid), lookahead(2))
+    print("\nratio = GPSampler in the same dimension with 20 trials / ours")
+    for dim in (2, 4, 7):
+        compared(
+            rows,
+            f"Tuner.ask, {dim} parameters",
+            decision_of(tuner_after(20, dim)),
+            optuna_suggestion("GPSampler", 20, dim),
+        )
+    if arguments.write:
+        import optuna
+        import scipy
+
+        about = {
+            "command": "make bench",
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "python": platform.python_version(),
+            "versions": {m.__name__: m.__version__ for m in (autobct, np, scipy, optuna)},
+        }
+        RESULTS.parent.mkdir(exist_ok=True)
+        RESULTS.write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""`python -m autobct` is the `autobct` command."""
+
+from autobct.cli import app
+
+app()

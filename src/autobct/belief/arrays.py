@@ -1,0 +1,59 @@
+"""The one array type of the core, and the few checks every door shares."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def finite_array(values: ArrayLike, name: str) -> Array:
+    """`values` as an array of finite floats, or one sentence that names the argument."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, got {values!r}") from None
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite numbers, got {array.tolist()!r}")
+    return array
+
+
+def broadcast_values(values: ArrayLike, controls: Array, name: str) -> Array:
+    """One value per control, (...) for controls (..., p), or one sentence that names the function."""
+    try:
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), controls.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"{name} must return one value per control: shape {controls.shape[:-1]} for controls of shape "
+            f"{controls.shape}, got {np.shape(values)}; take a coordinate, e.g. u[..., 0]"
+        ) from None
+
+
+def transpose(matrix: NDArray[Any]) -> NDArray[Any]:
+    """The last two axes swapped, whatever stands before them."""
+    return np.swapaxes(matrix, -1, -2)
+
+
+def whole_number(value: object, name: str, *, example: int, least: int = 1) -> int:
+    """`value` as an int of at least `least`, or one sentence that names the argument and shows one to write."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}; write e.g. {example}")
+    return int(value)
+
+
+def finite_number(value: object, name: str, *, least: float = -math.inf) -> float:
+    """`value` as a finite float of at least `least`, or one sentence why it is not."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    if number < least:
+        raise ValueError(f"{name} must be at least {least:g}, got {value!r}")
+    return number

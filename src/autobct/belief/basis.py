@@ -1,0 +1,147 @@
+"""Basis functions phi (of the score) and psi (of the cost), paper eq. (HT).
+
+A basis maps controls in the unit cube to features: `(..., p) -> (..., J)`.  The paper's own two are `cubic`
+(its 1-D examples) and `additive_quartic` (its 2-D examples); `additive` is their common pattern in any
+dimension, and `Basis.of` takes functions of the user's.
+
+| symbol | here |
+|---|---|
+| p | `dim`, number of coordinates of a control |
+| J, K | `size`, number of basis functions |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from autobct.belief.arrays import Array, broadcast_values
+
+_LARGE = 1e6  # a feature beyond this on the unit cube is taken for unbounded: assumption (A) of the paper
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Functions phi_1..phi_J on the unit cube.  function: controls (..., p) -> features (..., J)."""
+
+    name: str
+    dim: int
+    size: int
+    function: Callable[[Array], Array]
+
+    def __call__(self, controls: Array) -> Array:
+        """Features of the controls: (..., p) -> (..., J)."""
+        return self.function(controls)
+
+    @staticmethod
+    def of(functions: Sequence[Callable[[Array], Array]], *, dim: int, name: str = "custom") -> Basis:
+        """A basis from functions of the user's, each taking controls (..., p) and returning values (...).
+
+        Each must be bounded and finite on [0, 1]^p, assumption (A) of the paper; this is checked.
+        """
+        if not functions:
+            raise ValueError("basis needs at least one function, e.g. [lambda u: np.ones(u.shape[:-1])]")
+
+        def stacked(controls: Array) -> Array:
+            label = f"every function of basis {name!r}"
+            return np.stack([broadcast_values(f(controls), controls, label) for f in functions], axis=-1)
+
+        return check_basis(Basis(name, dim, len(functions), stacked))
+
+
+def additive(
+    dim: int,
+    *,
+    degree: int,
+    indicators: Sequence[int] = (),
+    name: str | None = None,
+) -> Basis:
+    """1, the powers (u_i - 1/2)^k for k = 1..degree of every coordinate, then the products of each two.
+
+    indicators: coordinates that are 0 or 1 (one-hot categories); they enter once and take part in no product.
+    """
+    numeric = [i for i in range(dim) if i not in set(indicators)]
+    pairs = list(combinations(numeric, 2))
+    size = 1 + degree * len(numeric) + len(pairs) + len(indicators)
+
+    def features(controls: Array) -> Array:
+        centred = controls - 0.5
+        columns = [np.ones(controls.shape[:-1])]
+        columns += [centred[..., i] ** k for i in numeric for k in range(1, degree + 1)]
+        columns += [centred[..., i] * centred[..., j] for i, j in pairs]
+        columns += [controls[..., i] for i in indicators]
+        return np.stack(columns, axis=-1)
+
+    return Basis(name or f"additive-{degree}-in-{dim}", dim, size, features)
+
+
+def cubic() -> Basis:
+    """The paper's 1-D basis {1, u - 0.5, (u - 0.5)^2, (u - 0.5)^3}."""
+    return additive(1, degree=3, name="cubic")
+
+
+def additive_quartic() -> Basis:
+    """The paper's 2-D basis: powers up to four of each coordinate and one interaction, J = 10."""
+    return additive(2, degree=4, name="additive-quartic")
+
+
+def kronecker(points: int, dim: int) -> Array:
+    """The first points of the Kronecker sequence of the generalised golden ratio: evenly spread over [0, 1)^dim.
+
+    frac(1/2 + i / ratio^j) with ratio^(dim + 1) = ratio + 1 (M. Roberts, 2018).  Rounded to 12 digits, so that a
+    control survives the way to params and back.
+    """
+    ratio = 2.0
+    for _ in range(64):  # a contraction: the error at least halves every time
+        ratio = (1.0 + ratio) ** (1.0 / (dim + 1))
+    sequence = 0.5 + np.outer(np.arange(1, points + 1), ratio ** -np.arange(1.0, dim + 1))
+    return np.asarray(np.round(sequence % 1.0, 12))
+
+
+def probe_controls(dim: int, *, points: int = 256) -> Array:
+    """Controls that spread over the cube: both corners, the centre, and a Kronecker sequence.  (points + 3, dim)."""
+    ends = np.repeat([[0.0], [1.0], [0.5]], dim, axis=1)
+    return np.concatenate([ends, kronecker(points, dim)])
+
+
+def largest_features(basis: Basis) -> Array:
+    """How large each |phi_j| gets on the cube, over probe controls.  (J,)."""
+    largest: Array = np.abs(basis(probe_controls(basis.dim))).max(axis=0)
+    return largest
+
+
+def check_basis(basis: Basis) -> Basis:
+    """The basis itself if it is finite and bounded on the cube; otherwise one sentence why not."""
+    found = _features(basis, probe_controls(basis.dim))
+    if found.shape[-1] != basis.size:
+        raise ValueError(f"basis {basis.name!r} must return {basis.size} features, got {found.shape[-1]}")
+    for axis in range(basis.dim):
+        for feature in range(basis.size):
+            _check_along(basis, axis, feature)
+    return basis
+
+
+def _features(basis: Basis, controls: Array) -> Array:
+    with np.errstate(all="ignore"):
+        found = np.asarray(basis(controls), dtype=np.float64)
+    bad = ~np.isfinite(found).all(axis=-1)
+    if bad.any() or np.abs(found).max() > _LARGE:
+        where = controls[bad][0] if bad.any() else controls[np.abs(found).max(axis=-1).argmax()]
+        raise ValueError(
+            f"basis {basis.name!r} is not finite and bounded on the unit cube: see the control "
+            f"{np.round(where, 6).tolist()}; use functions such as powers of (u - 0.5)"
+        )
+    return found
+
+
+def _check_along(basis: Basis, axis: int, feature: int) -> None:
+    """Zoom in on a feature's largest value along one axis: a pole grows without end, a bounded one does not."""
+    centre, width = 0.5, 0.5
+    for _ in range(6):
+        line = np.full((101, basis.dim), 0.5)
+        line[:, axis] = np.clip(np.linspace(centre - width, centre + width, 101), 0.0, 1.0)
+        found = np.abs(_features(basis, line)[:, feature])
+        centre, width = float(line[found.argmax(), axis]), width / 20

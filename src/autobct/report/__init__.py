@@ -1,0 +1,1 @@
+"""What happened, to look at: terminal tables and figures from a problem and its history."""

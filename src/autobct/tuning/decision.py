@@ -1,0 +1,95 @@
+"""What to do next, as data that says why.  All numbers are in the user's own units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from autobct.belief.arrays import Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Train:
+    """Train a model with these params next, and `tell` what came of it.
+
+    trial:          number of this run, from 0; what `tell` wants back
+    control:        (p,) the params in the unit cube   (u)
+    expected_gain:  what this run, and what may follow from it, is expected to add to the final score
+    expected_cost:  expected cost of this run
+    price_of_run:   what that cost is worth in score
+    expected_score: believed score of a model with these params
+    value:          expected final score minus all further costs when going on   (V)
+    stop_value:     the best alternative: the score in hand when stopping now; None before the first finished run
+    """
+
+    trial: int
+    params: Mapping[str, Any]
+    control: Array
+    expected_gain: float
+    expected_cost: float
+    price_of_run: float
+    expected_score: float
+    value: float
+    stop_value: float | None
+
+    @property
+    def why(self) -> str:
+        """One sentence with numbers."""
+        stated = ", ".join(f"{name}={short(value)}" for name, value in self.params.items())
+        if self.stop_value is None:
+            return (
+                f"Train {stated}: nothing is in hand yet, and this run is expected to score "
+                f"{self.expected_score:.3g} for a cost of {self.expected_cost:.3g}."
+            )
+        return (
+            f"Train {stated}: it is expected to gain {self.expected_gain:.3g} for a cost worth {self.price_of_run:.3g}."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stop:
+    """Stop tuning.
+
+    reason:           "not worth it", "max_runs", "horizon", "failing" or "nothing left"
+    runs:             runs made so far   (tau)
+    value:            the score in hand, as believed; None if no run finished
+    best_alternative: the best next run, which is not worth its price; None if there is none to make
+    """
+
+    reason: str
+    runs: int
+    value: float | None
+    best_alternative: Train | None = None
+
+    @property
+    def why(self) -> str:
+        """One sentence with numbers."""
+        head = f"Stopped after {self.runs} run{'s' if self.runs != 1 else ''}: "
+        if self.reason == "not worth it" and self.best_alternative is not None:
+            gain, price = self.best_alternative.expected_gain, self.best_alternative.price_of_run
+            return f"{head}the best next run would {_gains(gain)} and cost {price:.3g}."
+        return head + _REASONS[self.reason]
+
+
+_REASONS = {
+    "not worth it": "no further run is worth its price.",
+    "max_runs": "that is as many as max_runs allows.",
+    "horizon": "that is as many as the exact method's horizon allows.",
+    "failing": "every one of them failed, so the fault is likely not in the params.",
+    "nothing left": "every candidate has failed.",
+}
+
+Decision = Train | Stop
+
+
+def _gains(gain: float) -> str:
+    """Without recall the next model replaces the one in hand, so that a run may be expected to lose score."""
+    if abs(gain) < 1e-12:
+        return "gain nothing"
+    return f"gain {gain:.3g}" if gain > 0 else f"lose {-gain:.3g}"
+
+
+def short(value: object) -> str:
+    """A parameter's value as a person would write it."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

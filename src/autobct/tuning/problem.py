@@ -1,0 +1,175 @@
+"""From the user's words to the model: scales, price, first belief and candidates, checked at the door.
+
+| user's | model's |
+|---|---|
+| score_range (low, high) | score 0 at low, 1 at high |
+| cost_range (low, high) | cost 1 at high; the log-linear model has 0 at 0, and the range centres its prior |
+| | the linear model has 0 at low, and what low costs is a fixed price of every run |
+| price, score per raw cost | gamma = price x raw cost per model cost / raw score per model score |
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
+from autobct.belief.basis import Basis, additive
+from autobct.belief.cost import LOG_LINEAR
+from autobct.belief.prior import Expectations, Prior, default_prior
+from autobct.tuning.price import Price, parse_price
+from autobct.tuning.scale import Affine, AffineLog, affine
+from autobct.tuning.space import Space
+from autobct.value.state import Terms
+
+OVERHEAD = 0.002
+"""Fixed price of every run in units of the score range: ends loops of runs that cost nothing."""
+
+_TYPICAL_PRICE = 0.02  # without a cost_range: a run is taken to be worth about so much of the score range
+_UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
+_FARTHEST = 1e6  # in units of the score range: rounding errors of larger scores would exceed the price of a run
+_CHEAPEST = 1e-4  # in units of the cost range: below it a cost is too small to tell apart or to matter
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Everything that stays the same during a tuning.  controls: (G, p) the candidates."""
+
+    space: Space
+    price: Price
+    score_scale: Affine | AffineLog
+    cost_scale: Affine
+    prior: Prior
+    terms: Terms
+    controls: Array
+
+    def score_observed(self, raw_score: float) -> float:
+        """Raw score in model units; a diverged one, a million ranges away, counts as just that far."""
+        if isinstance(self.score_scale, AffineLog) and raw_score <= 0:
+            raise ValueError(f"score must be positive on the log scale of score_range, got {raw_score!r}")
+        with np.errstate(over="ignore"):
+            score = float(self.score_scale.to_model(raw_score))
+        return min(max(score, -_FARTHEST), _FARTHEST)
+
+    def cost_observed(self, raw_cost: float) -> float:
+        """Raw cost in model units; never quite zero under the log-linear model."""
+        cost = float(self.cost_scale.to_model(raw_cost))
+        return max(cost, _CHEAPEST) if self.terms.cost_model is LOG_LINEAR else cost
+
+    def raw_gain(self, gain: float) -> float:
+        """A difference of scores in the user's units (of log score on a log scale)."""
+        return gain * self.score_scale.unit
+
+
+def problem_of(
+    space: Space | Mapping[str, Any],
+    price: float | str | Price,
+    *,
+    score_range: Sequence[float] | Affine | AffineLog | None = None,
+    cost_range: Sequence[float] | Affine | None = None,
+    prior: Prior | None = None,
+    recall: bool = True,
+    candidates: Array | int | None = None,
+    overhead: float = OVERHEAD,
+) -> Problem:
+    """The problem a user described.
+
+    score_range: scores expected from the worst to the best params; (0, 1) if not given
+    cost_range:  costs expected from the cheapest to the dearest params; guessed from the price if not given, or
+                 (0, 1) with a prior of the user's
+    prior:       a first belief of the user's, in model units; otherwise `default_prior` of a basis for the space
+    candidates:  controls (G, p) to choose from, or how many; the space's own if not given
+    overhead:    a fixed price of every run, in units of the score range
+    """
+    told_space, told_price = Space.of(space), parse_price(price)
+    _check_prior(prior, told_space)
+    _check_flag(recall, "recall")
+    score_scale = _score_scale(score_range)
+    log_cost = prior is None or prior.model.cost_model is LOG_LINEAR
+    guessed = _TYPICAL_PRICE * score_scale.unit / told_price.per_cost if prior is None else 1.0
+    cost_scale = _cost_scale(cost_range, guessed, log_cost)
+    first = prior or default_prior(basis_for(told_space), _expectations(cost_range))
+    per_score = told_price.per_cost / score_scale.unit  # of raw cost, in model units of score
+    return Problem(
+        told_space,
+        told_price,
+        score_scale,
+        cost_scale,
+        first,
+        Terms(
+            price=per_score * cost_scale.unit,
+            cost_model=first.model.cost_model,
+            recall=recall,
+            overhead=finite_number(overhead, "overhead", least=0.0) + per_score * cost_scale.low,
+        ),
+        _controls(told_space, candidates),
+    )
+
+
+def basis_for(space: Space) -> Basis:
+    """The basis used when no prior is given: the paper's in one and two dimensions, quadratic beyond.
+
+    Powers of every number, products of each two, and an indicator for every choice of a category.
+    """
+    numbers = len(space.numeric)
+    degree = {0: 1, 1: 3, 2: 4}.get(numbers, 2)
+    return additive(space.dim, degree=degree, indicators=[i for group in space.groups for i in group])
+
+
+def _score_scale(score_range: Sequence[float] | Affine | AffineLog | None) -> Affine | AffineLog:
+    if isinstance(score_range, Affine | AffineLog):
+        return score_range
+    return affine((0.0, 1.0) if score_range is None else score_range, name="score_range")
+
+
+def _cost_scale(cost_range: Sequence[float] | Affine | None, guessed: float, log_cost: bool) -> Affine:
+    if cost_range is None:
+        return Affine(0.0, guessed)
+    told = cost_range if isinstance(cost_range, Affine) else affine(cost_range, name="cost_range")
+    if told.low < 0:
+        raise ValueError(f"cost_range must not be negative, got {(told.low, told.high)!r}; write e.g. (1, 60)")
+    return Affine(0.0, told.high) if log_cost else told
+
+
+def _expectations(cost_range: Sequence[float] | Affine | None) -> Expectations:
+    """How the told range of costs centres and spreads the prior of the log cost, in units of its upper end."""
+    if cost_range is None:
+        return Expectations(cost_level=0.0, cost_spread=_UNKNOWN_SPREAD)
+    told = cost_range if isinstance(cost_range, Affine) else affine(cost_range, name="cost_range")
+    width = min(math.log(told.high / max(told.low, 1e-2 * told.high)), math.log(100.0))
+    return Expectations(cost_level=-width / 2, cost_spread=max(width / 4, 0.1), cost_shape=max(width / 2, 0.1))
+
+
+def _check_prior(prior: Prior | None, space: Space) -> None:
+    if prior is None:
+        return
+    if not isinstance(prior, Prior):
+        raise TypeError(f"prior must be a Prior, got {prior!r}; write e.g. paper_prior('synthetic')")
+    if prior.dim != space.dim:
+        raise ValueError(
+            f"prior is for {prior.dim} coordinate{'s' if prior.dim != 1 else ''} but the space has {space.dim}; "
+            f"use bases with dim={space.dim}"
+        )
+
+
+def _check_flag(flag: object, name: str) -> None:
+    if not isinstance(flag, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {flag!r}; write {name}=True")
+
+
+def _controls(space: Space, candidates: Array | int | None) -> Array:
+    if candidates is None:
+        return space.candidates()
+    if np.ndim(candidates) == 0:
+        return space.candidates(whole_number(candidates, "candidates", example=101, least=2))
+    controls = np.array(finite_array(candidates, "candidates"))
+    if controls.shape != (len(controls), space.dim) or controls.size == 0 or np.any((controls < 0) | (controls > 1)):
+        raise ValueError(
+            f"candidates must be rows of {space.dim} numbers between 0 and 1, got an array of shape "
+            f"{controls.shape}; write e.g. np.linspace(0, 1, 101)[:, None]"
+        )
+    return controls

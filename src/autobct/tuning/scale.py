@@ -1,0 +1,128 @@
+"""Measured score and cost <-> model units  (h-hat, t-hat <-> h, t; as in the paper's appendix D)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, overload
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+
+__all__ = ["Affine", "AffineLog", "affine", "affine_log"]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """h = (h-hat - low) / (high - low): 0 at `low`, 1 at `high`, not clipped.  low, high: in raw units."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _store(self, _checked((self.low, self.high), "Affine(low, high)", log=False))
+
+    @property
+    def unit(self) -> float:
+        """Raw units per model unit."""
+        return self.high - self.low
+
+    @overload
+    def to_model(self, raw: float) -> float: ...
+    @overload
+    def to_model(self, raw: Array) -> Array: ...
+    def to_model(self, raw: float | Array) -> Any:
+        """raw: number or array of any shape, as measured; returns the same shape in model units."""
+        return _same((np.asarray(raw, dtype=float) - self.low) / self.unit)
+
+    @overload
+    def to_raw(self, model: float) -> float: ...
+    @overload
+    def to_raw(self, model: Array) -> Array: ...
+    def to_raw(self, model: float | Array) -> Any:
+        """model: number or array of any shape, in model units; returns the same shape in raw units."""
+        return _same(self.low + self.unit * np.asarray(model, dtype=float))
+
+
+@dataclass(frozen=True, slots=True)
+class AffineLog:
+    """h = (log h-hat - log low) / (log high - log low): 0 at `low`, 1 at `high`, not clipped.
+
+    low, high: in raw units, positive
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        _store(self, _checked((self.low, self.high), "AffineLog(low, high)", log=True))
+
+    @property
+    def unit(self) -> float:
+        """Units of log raw (natural) per model unit: one model unit multiplies the raw value by exp(unit)."""
+        return math.log(self.high) - math.log(self.low)
+
+    @overload
+    def to_model(self, raw: float) -> float: ...
+    @overload
+    def to_model(self, raw: Array) -> Array: ...
+    def to_model(self, raw: float | Array) -> Any:
+        """raw: positive number or array of any shape, as measured; returns the same shape in model units."""
+        measured = np.asarray(raw, dtype=float)
+        if np.any(measured <= 0.0):
+            raise ValueError(f"raw must be positive on a log scale, got {raw!r}; write one above zero")
+        return _same((np.log(measured) - math.log(self.low)) / self.unit)
+
+    @overload
+    def to_raw(self, model: float) -> float: ...
+    @overload
+    def to_raw(self, model: Array) -> Array: ...
+    def to_raw(self, model: float | Array) -> Any:
+        """model: number or array of any shape, in model units; returns the same shape in raw units."""
+        return _same(np.exp(math.log(self.low) + self.unit * np.asarray(model, dtype=float)))
+
+
+def affine(range: Sequence[float] | Array, *, name: str) -> Affine:
+    """The affine scale of a user's (low, high); errors call the argument `name`, e.g. "score_range"."""
+    return Affine(*_checked(range, name, log=False))
+
+
+def affine_log(range: Sequence[float] | Array, *, name: str) -> AffineLog:
+    """The logarithmic scale of a user's (low, high); errors call the argument `name`, e.g. "cost_range"."""
+    return AffineLog(*_checked(range, name, log=True))
+
+
+def _checked(range: object, name: str, *, log: bool) -> tuple[float, float]:
+    low, high = _pair(range, name)
+    got = f"got ({low:g}, {high:g})"
+    if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(high - low)):
+        raise ValueError(f"{name} must be finite, {got}; write two finite numbers, e.g. (0.5, 1.0)")
+    if low == high:
+        raise ValueError(f"{name} is empty, {got}; write a low that is below the high, e.g. (0.5, 1.0)")
+    if low > high:
+        raise ValueError(f"{name} is reversed, {got}; write ({high:g}, {low:g})")
+    if log and low <= 0.0:
+        raise ValueError(f"{name} must be positive on a log scale, {got}; write e.g. (0.1, 10.0)")
+    if log and math.log(low) == math.log(high):
+        raise ValueError(f"{name} is too narrow for a log scale, {got}; write e.g. (0.1, 10.0)")
+    return low, high
+
+
+def _pair(range: object, name: str) -> tuple[float, float]:
+    ends = tuple(range) if isinstance(range, Sequence | np.ndarray) and np.ndim(range) == 1 else ()
+    if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
+        raise TypeError(f"{name} must be two numbers, got {range!r}; write (low, high), e.g. (0.5, 1.0)")
+    return float(ends[0]), float(ends[1])
+
+
+def _store(scale: Affine | AffineLog, ends: tuple[float, float]) -> None:
+    object.__setattr__(scale, "low", ends[0])
+    object.__setattr__(scale, "high", ends[1])
+
+
+def _same(values: Any) -> Any:
+    """A plain float for a number, the array itself for an array."""
+    return float(values) if np.ndim(values) == 0 else values

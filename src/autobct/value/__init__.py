@@ -1,0 +1,1 @@
+"""What a belief is worth: lookahead, its bounds, and the policies built on it."""

@@ -1,0 +1,137 @@
+"""Simulation of a policy from a belief: what it is worth where the model holds.
+
+Truths and noise are drawn once (`Luck`) and passed in, so that policies are compared on the same luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from autobct.belief.arrays import Array, Indices
+from autobct.belief.gaussian import Gaussian
+from autobct.belief.kalman import update
+from autobct.value.state import State, Terms, gather, keep, kept_means, stop_value
+
+ControlValues = Callable[[State, Terms, int], Array]
+"""A policy: (state, terms, runs made) -> value of training at each candidate (..., G).
+
+Train where it is highest; stop when the models in hand are worth as much (`stop_value`)."""
+
+KEPT = 3
+"""How many of the models in hand a lookahead follows: the best few by believed score."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Luck:
+    """Drawn truths and noise.
+
+    scores, costs: (n, G) H and T at the candidates, T in the space the cost model observes;
+    score_noise, cost_noise: (n, R) standard normals for up to R runs.
+    """
+
+    scores: Array
+    costs: Array
+    score_noise: Array
+    cost_noise: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What came of each draw.  All (n,): true score of the returned model, total cost, number of runs."""
+
+    score: Array
+    cost: Array
+    runs: Indices
+
+    def net(self, terms: Terms) -> Array:
+        """H(u_tau-1) - gamma sum (t_n)^+: the objective, eq. (3) of the paper; with the overhead of each run."""
+        return np.asarray(self.score - terms.price * self.cost - terms.overhead * self.runs)
+
+
+def draw_luck(state: State, draws: int, max_runs: int, *, rng: np.random.Generator) -> Luck:
+    """Truths from the belief and noise for up to `max_runs` runs each."""
+    truth = rng.standard_normal((2, draws, state.size))
+    noise = rng.standard_normal((2, draws, max_runs))
+    return Luck(state.score.draw(truth[0]), state.cost.draw(truth[1]), noise[0], noise[1])
+
+
+def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, tolerance: float = 0.0) -> Outcome:
+    """Play the policy on every draw, from an unbatched state, until it stops or the luck runs out.
+
+    tolerance: stop unless going on is worth more than stopping by this much.
+    """
+    draws, limit = luck.score_noise.shape
+    score, cost, runs = np.zeros(draws), np.zeros(draws), np.zeros(draws, dtype=np.intp)
+    active = np.arange(draws)
+    state = _repeated(start, draws)
+    trained = np.full((draws, limit), -1, dtype=np.intp)
+    for run in range(limit):
+        values = policy(state, terms, run)
+        going = values.max(axis=-1) > stop_value(state) + tolerance  # always before the first run
+        if not going.any():
+            break
+        active, state, values = active[going], _rows(state, going), values[going]
+        chosen = values.argmax(axis=-1)
+        trained[active, run] = chosen
+        state, paid = _observed(state, terms, luck, active, chosen, run)
+        state = keep(state, best_kept(state, trained[active, : run + 1], terms))
+        best = gather(state.kept, kept_means(state).argmax(axis=-1)[:, None])[:, 0]
+        score[active], runs[active] = luck.scores[active, best], run + 1
+        cost[active] += paid
+    return Outcome(score, cost, runs)
+
+
+def best_kept(state: State, trained: Indices, terms: Terms) -> Indices:
+    """Which models a lookahead follows: the last one (the paper), or with recall the best few believed.
+
+    trained: (..., R) candidates trained so far, the last one last.  Returns (..., M) with M <= KEPT.
+    """
+    if not terms.recall:
+        return trained[..., -1:]
+    means = gather(state.score.mean, np.maximum(trained, 0))
+    repeated = np.triu(trained[..., :, None] == trained[..., None, :], 1).any(axis=-1)
+    found = np.where(repeated | (trained < 0), -1, trained)
+    ranked = np.argsort(np.where(found < 0, np.inf, -means), axis=-1, kind="stable")[..., :KEPT]
+    return gather(found, ranked)
+
+
+def _observed(
+    state: State, terms: Terms, luck: Luck, active: Indices, chosen: Indices, run: int
+) -> tuple[State, Array]:
+    """One run on every active draw: the state after it, and what it cost."""
+    features = np.eye(state.size)[chosen]
+    score_noise, cost_noise = state.score_noise[chosen], state.cost_noise[chosen]
+    seen_score = luck.scores[active, chosen] + score_noise * luck.score_noise[active, run]
+    seen_cost = luck.costs[active, chosen] + cost_noise * luck.cost_noise[active, run]
+    after = State(
+        update(state.score, features, score_noise, seen_score),
+        update(state.cost, features, cost_noise, seen_cost),
+        state.score_noise,
+        state.cost_noise,
+        state.kept,
+    )
+    return after, terms.cost_model.charged(seen_cost)
+
+
+def _repeated(state: State, count: int) -> State:
+    def spread(belief: Gaussian) -> Gaussian:
+        return Gaussian(
+            np.broadcast_to(belief.mean, (count, *belief.mean.shape)),
+            np.broadcast_to(belief.cov, (count, *belief.cov.shape)),
+        )
+
+    kept = np.empty((count, 0), dtype=np.intp)
+    return State(spread(state.score), spread(state.cost), state.score_noise, state.cost_noise, kept)
+
+
+def _rows(state: State, chosen: Array) -> State:
+    return State(
+        Gaussian(state.score.mean[chosen], state.score.cov[chosen]),
+        Gaussian(state.cost.mean[chosen], state.cost.cov[chosen]),
+        state.score_noise,
+        state.cost_noise,
+        state.kept[chosen],
+    )

@@ -1,0 +1,138 @@
+"""Function space: what a decision needs of a belief is score and cost *at the candidate controls*.
+
+| paper | here |
+|---|---|
+| x | `State`, the belief seen at G candidates, with the models that may be returned |
+| gamma | `Terms.price` |
+| m^alpha(u, x), s^alpha(u, x) | `state.score.mean`, `score_sd(state)` |
+
+One lookahead then serves a grid, a quasi-random set or the rows of a table, whatever the basis.  All arrays
+may have leading batch axes, and these need only broadcast: successors of one control share a covariance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autobct.belief.arrays import Array, Indices
+from autobct.belief.cost import LINEAR, CostModel
+from autobct.belief.gaussian import Belief, Gaussian
+from autobct.belief.model import Model, noise_at
+
+Number = TypeVar("Number", np.float64, np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The rules of the game, the same in every state.
+
+    price:     what one unit of cost is worth in score   (gamma)
+    overhead:  a small fixed price of every run, in score units: deciding and launching are never free
+    recall:    whether any trained model may be returned at the stop, or only the last one (the paper)
+    """
+
+    price: float
+    cost_model: CostModel = LINEAR
+    recall: bool = False
+    overhead: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Prices are positive."""
+        if not (np.isfinite(self.price) and self.price > 0):
+            raise ValueError(f"price must be positive, got {self.price!r}; write it as score per unit of cost")
+        if not (np.isfinite(self.overhead) and self.overhead >= 0):
+            raise ValueError(f"overhead must be zero or positive, got {self.overhead!r}; it is in score units")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """The belief at G candidate controls.
+
+    score, cost:              mean (..., G), cov (..., G, G);  cost is in the space the cost model observes
+    score_noise, cost_noise:  (..., G) standard deviations sigma_H(u), sigma_T(u)
+    kept:                     (..., M) indices of the candidates whose trained model may be returned; -1: none
+    """
+
+    score: Gaussian
+    cost: Gaussian
+    score_noise: Array
+    cost_noise: Array
+    kept: Indices
+
+    @property
+    def size(self) -> int:
+        """G, the number of candidates."""
+        return self.score.size
+
+
+def view(belief: Belief, model: Model, controls: Array) -> State:
+    """The belief seen at candidate controls (G, p), before any run."""
+    batch = belief.score.mean.shape[:-1]
+    return State(
+        score=belief.score.at(model.score_basis(controls)),
+        cost=belief.cost.at(model.cost_basis(controls)),
+        score_noise=noise_at(model.score_noise, controls, "score_noise"),
+        cost_noise=noise_at(model.cost_noise, controls, "cost_noise"),
+        kept=np.empty((*batch, 0), dtype=np.intp),
+    )
+
+
+def keep(state: State, indices: Indices) -> State:
+    """The same belief, with these candidates' models in hand.  indices: (..., M), -1 for none."""
+    return replace(state, kept=indices)
+
+
+def stop_value(state: State) -> Array:
+    """The reward of stopping now: the best believed score among the models in hand; -inf if none.  (...)."""
+    return np.asarray(kept_means(state).max(axis=-1, initial=-np.inf))
+
+
+def kept_means(state: State) -> Array:
+    """Believed scores of the models in hand: (..., M), -inf where there is none."""
+    means = gather(state.score.mean, np.maximum(state.kept, 0))
+    return np.where(state.kept >= 0, means, -np.inf)
+
+
+def gather(values: NDArray[Number], index: Indices) -> NDArray[Number]:
+    """Entries of the last axis by index, after lining up the number of axes; all other axes broadcast."""
+    ndim = max(values.ndim, index.ndim)
+    return np.take_along_axis(
+        values.reshape((1,) * (ndim - values.ndim) + values.shape),
+        index.reshape((1,) * (ndim - index.ndim) + index.shape),
+        axis=-1,
+    )
+
+
+def variance(belief: Gaussian) -> Array:
+    """Variances at the candidates, never negative by rounding.  (..., G)."""
+    return np.maximum(np.diagonal(belief.cov, axis1=-2, axis2=-1), 0.0)
+
+
+def score_gains(state: State) -> Array:
+    """Row g: by how much each believed score moves per unit of surprise in a run at g.  (..., G, G)."""
+    return _gains(state.score, state.score_noise)
+
+
+def cost_gains(state: State) -> Array:
+    """Row g: by how much each believed cost moves per unit of surprise in a run at g.  (..., G, G)."""
+    return _gains(state.cost, state.cost_noise)
+
+
+def _gains(belief: Gaussian, noise: Array) -> Array:
+    observed_sd = np.sqrt(variance(belief) + np.square(noise))
+    return np.asarray(belief.cov / observed_sd[..., :, None])
+
+
+def run_price(state: State, terms: Terms) -> Array:
+    """Expected price of one run at each candidate, in score units: gamma Upsilon(...) + overhead.  (..., G)."""
+    sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
+    return price_of(state.cost.mean, sd, terms)
+
+
+def price_of(mean: Array, sd: Array, terms: Terms) -> Array:
+    """Price of a run whose cost is predicted as (mean, sd) in the space the cost model observes."""
+    return terms.price * terms.cost_model.expected(mean, sd) + terms.overhead
