@@ -81,7 +81,7 @@ def main() -> None:
         "score_shape": (0.05, 0.1, 0.4),
         "score_spread": (0.1, 0.4),
         "cost_shape": (0.5, 2.0),
-        "score_noise": (0.02, 0.1),
+        "score_noise": (0.01, 0.05),
     }.items():
         settings |= {f"{name}={value}": (replace(base, **{name: value}), OVERHEAD) for value in values}
     print("captured, mean over surfaces (standard error of the difference to the default), and mean runs")

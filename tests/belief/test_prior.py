@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from autobct.belief.basis import additive, additive_quartic, cubic
+from autobct.belief.basis import additive, additive_quartic, cubic, probe_controls
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
-from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior, default_prior, paper_prior
+from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior, default_prior, paper_prior, with_log_cost
 
 APPENDIX_D = {  # mu_alpha, diagonal of Sigma_alpha, mu_beta, diagonal of Sigma_beta, sigma_H
     "synthetic": ([0.4, 0.1, -0.2, 0.1], [1] * 4, [1, 1, 2, 2], [0.64, 4, 4, 4], 0.05),
@@ -85,9 +86,7 @@ def test_bases_must_take_the_same_controls() -> None:
 
 @pytest.mark.parametrize("basis", [cubic(), additive(3, degree=2), additive(2, degree=5, indicators=[1])])
 def test_default_prior_is_as_wild_as_told_whatever_the_basis(basis) -> None:
-    told = Expectations(
-        score_level=0.7, score_spread=0.2, score_shape=0.4, score_dip=0.0, cost_level=-2.0, cost_shape=0.5
-    )
+    told = Expectations(score_level=0.7, score_spread=0.2, score_shape=0.4, cost_level=-2.0, cost_shape=0.5)
     prior = default_prior(basis, told)
     rng = np.random.default_rng(4)
     controls = np.vstack([rng.random((500, basis.dim)), np.ones((1, basis.dim)), np.full((1, basis.dim), 0.5)])
@@ -99,16 +98,21 @@ def test_default_prior_is_as_wild_as_told_whatever_the_basis(basis) -> None:
     assert prior.belief.cost.cov[0, 0] == 1.0
 
 
-@pytest.mark.parametrize("basis", [cubic(), additive(3, degree=2)])
-def test_default_prior_expects_corners_to_be_worse_than_the_centre(basis) -> None:
-    mean = default_prior(basis, Expectations(score_level=0.7, score_dip=0.2)).belief.score.mean
-    corner, centre = np.ones(basis.dim), np.full(basis.dim, 0.5)
-    assert basis(centre) @ mean == pytest.approx(0.7, abs=1e-9)
-    assert basis(corner) @ mean == pytest.approx(0.5, abs=1e-9)
-    assert basis(0 * corner) @ mean == pytest.approx(0.5, abs=1e-9)
+@pytest.mark.parametrize("name", ["synthetic", "cnn-r", "fraud-2d"])
+def test_with_log_cost_keeps_the_score_and_the_shape_of_the_cost(name: str) -> None:
+    prior = paper_prior(name)
+    logged = with_log_cost(prior, spread=0.5)
+    controls = probe_controls(prior.dim)
+    features = prior.model.cost_basis(controls)
+    linear = np.maximum(features @ prior.belief.cost.mean, 0.05)
+    assert logged.model.cost_model is LOG_LINEAR
+    assert logged.belief.score is prior.belief.score
+    assert np.corrcoef(np.log(linear), features @ logged.belief.cost.mean)[0, 1] > 0.95 or np.ptp(linear) < 1e-9
+    assert np.diagonal(logged.belief.cost.cov).max() == pytest.approx(0.25)
+    np.testing.assert_array_equal(logged.belief.cost.cov == 0, prior.belief.cost.cov == 0)
 
 
 def test_default_prior_of_a_constant() -> None:
-    prior = default_prior(additive(1, degree=0), Expectations(score_dip=0.0))
+    prior = default_prior(additive(1, degree=0))
     np.testing.assert_allclose(prior.belief.score.mean, [0.5])
-    np.testing.assert_allclose(prior.belief.score.cov, [[0.09]])
+    np.testing.assert_allclose(prior.belief.score.cov, [[0.04]])

@@ -167,7 +167,7 @@ def test_successors_are_the_filter_in_weight_space(terms: Terms) -> None:
     features = prior.model.score_basis(grid(count))
     for g in range(count):
         h = features[g] @ prior.belief.score.mean + 0.4 * np.sqrt(
-            features[g] @ prior.belief.score.cov @ features[g] + 0.05**2
+            features[g] @ prior.belief.score.cov @ features[g] + prior.model.score_noise**2
         )
         t = features[g] @ prior.belief.cost.mean + 0.7 * np.sqrt(
             features[g] @ prior.belief.cost.cov @ features[g] + 0.1**2

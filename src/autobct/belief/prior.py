@@ -9,12 +9,12 @@ Slips of the paper are settled here once:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis, additive_quartic, cubic, largest_features
+from autobct.belief.basis import Basis, additive_quartic, cubic, largest_features, probe_controls
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
@@ -109,6 +109,22 @@ PAPER_PRIORS: dict[str, Prior] = {
 """The priors of appendix D, by example."""
 
 
+def with_log_cost(prior: Prior, *, spread: float = 0.5, noise: float = 0.1) -> Prior:
+    """The same prior under the log-linear cost: for comparing cost models on the paper's examples.
+
+    The mean curve of log cost is the logarithm of the mean cost (floored at 0.05), fitted in the basis; its weights
+    have the prior's own proportions of uncertainty, scaled so that the largest has standard deviation `spread`.
+    """
+    controls = probe_controls(prior.dim)
+    features = prior.model.cost_basis(controls)
+    level = np.log(np.maximum(features @ prior.belief.cost.mean, 0.05))
+    mean = np.linalg.lstsq(features, level, rcond=None)[0]
+    largest = float(np.diagonal(prior.belief.cost.cov).max())
+    cov = prior.belief.cost.cov * (spread**2 / largest if largest > 0 else 0.0)
+    model = replace(prior.model, cost_noise=noise, cost_model=LOG_LINEAR)
+    return Prior(model, Belief(prior.belief.score, Gaussian(mean, cov)))
+
+
 @dataclass(frozen=True, slots=True)
 class Expectations:
     """What is expected before the first run, in model units; the numbers behind `default_prior`.
@@ -125,7 +141,7 @@ class Expectations:
     cost_level: float = -1.0
     cost_spread: float = 1.0
     cost_shape: float = 1.0
-    score_noise: float = 0.05
+    score_noise: float = 0.02
     cost_noise: float = 0.1
 
 

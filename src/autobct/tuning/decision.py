@@ -76,7 +76,7 @@ _REASONS = {
     "not worth it": "no further run is worth its price.",
     "max_runs": "that is as many as max_runs allows.",
     "horizon": "that is as many as the exact method's horizon allows.",
-    "failing": "every one of them failed, so the fault is likely not in the params.",
+    "failing": "the last ten all failed, so the fault is likely not in the params.",
     "nothing left": "every candidate has failed.",
 }
 

@@ -98,9 +98,10 @@ def tune(
     try:
         while isinstance(decision := tuner.ask(), Train):
             decisions.append(decision)
-            run = _told(tuner, decision, _trial(train, decision.params, repeats))
+            outcome, cause = _trial(train, decision.params, repeats)
+            run = _told(tuner, decision, outcome)
             if run.error is not None and on_failure == "raise":
-                raise TuningError(f"run {run.trial + 1} failed: {run.error}", tuner.history)
+                raise TuningError(f"run {run.trial + 1} failed: {run.error}", tuner.history) from cause
         decisions.append(decision)
         why = decision.why
     except KeyboardInterrupt:
@@ -118,25 +119,27 @@ def _told(tuner: Tuner, decision: Train, outcome: dict[str, Any]) -> Run:
         return tuner.tell(decision, error=str(error), cost=outcome["cost"])
 
 
-def _trial(train: TrainingFunction, params: Mapping[str, Any], repeats: int) -> dict[str, Any]:
-    """Train `repeats` times; what to tell the tuner: score and cost, or error and cost."""
+def _trial(
+    train: TrainingFunction, params: Mapping[str, Any], repeats: int
+) -> tuple[dict[str, Any], BaseException | None]:
+    """Train `repeats` times; what to tell the tuner, score and cost or error and cost, and what raised the error."""
     scores: list[float] = []
     spent = 0.0
     for _ in range(repeats):
         started = time.perf_counter()
         try:
             returned = train(dict(params))
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a script that exits has failed; it must not take the rest along
             spent += time.perf_counter() - started
-            return {"error": f"{type(error).__name__}: {error}", "cost": spent}
+            return {"error": f"{type(error).__name__}: {error}", "cost": spent}, error
         took = time.perf_counter() - started
         try:
             score, cost = _read(returned, took)
         except (TypeError, ValueError) as error:
-            return {"error": f"{error}; return a score, or (score, cost)", "cost": spent + took}
+            return {"error": f"{error}; return a score, or (score, cost)", "cost": spent + took}, error
         scores.append(score)
         spent += cost
-    return {"score": statistics.median(scores), "cost": spent}
+    return {"score": statistics.median(scores), "cost": spent}, None
 
 
 def _read(returned: object, took: float) -> tuple[float, float]:

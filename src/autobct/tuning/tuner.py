@@ -24,7 +24,7 @@ from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep, run_price, stop_value, view
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
-_PATIENCE = 10  # so many failures and no success: the fault is in the training, not in the params
+_PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
 
 
@@ -122,8 +122,8 @@ class Tuner:
             return Stop("max_runs", len(self._runs), self._in_hand())
         if len(self._failed) == len(self.problem.controls):
             return Stop("nothing left", len(self._runs), self._in_hand())
-        if len(self._runs) >= _PATIENCE and not self._finished:
-            return Stop("failing", len(self._runs), None)
+        if len(self._runs) >= _PATIENCE and all(run.error is not None for run in self._runs[-_PATIENCE:]):
+            return Stop("failing", len(self._runs), self._in_hand())
         state = self._state()
         values = self._values(state, self.problem.terms, self._asked)
         values[list(self._failed)] = -np.inf
@@ -139,7 +139,7 @@ class Tuner:
         return train
 
     def tell(
-        self, trial: Train | int, score: float | None = None, cost: float = 0.0, *, error: str | None = None
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
     ) -> Run:
         """What came of a run: its score and its cost, or the error with which it failed and the cost all the same."""
         number = trial.trial if isinstance(trial, Train) else trial
@@ -147,6 +147,8 @@ class Tuner:
             raise ValueError(f"trial {number!r} is not under way; tell each trial that ask() returned once")
         if (score is None) == (error is None):
             raise ValueError(f"tell either a score or an error; {_TELL}")
+        if cost is None:
+            raise ValueError(f"tell the cost of the run as well, failed or not; {_TELL}")
         train, chosen = self._pending[number]
         try:
             told_cost = finite_number(cost, "cost", least=0.0)

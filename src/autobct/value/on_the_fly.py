@@ -91,6 +91,8 @@ def on_the_fly(
         return one_run_values(state, terms)
     steps = list(levels) if levels is not None else default_levels(depth, state.size, terms)
     values = _step_values(state, terms, depth, terminal, steps, damping)
+    if levels is None and terms.recall:  # strata err below the truth; the exact R1 is a lower bound of every Lambda
+        values = np.maximum(values, one_run_values(state, terms))
     return values if steps[0].smooth is None else steps[0].smooth(values)
 
 

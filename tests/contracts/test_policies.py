@@ -1,0 +1,183 @@
+"""The contract of every policy: whatever the foresight, the reward at the stop and the cost model."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tuning.cases import LINE, hill, numbers, play, replayed
+
+from autobct import Affine, Stop, Train, Tuner, exact, gittins, paper_prior, relaxed, sampled
+from autobct.belief.gaussian import Gaussian
+
+POLICIES = {
+    **{f"relaxed-{depth}": relaxed(depth) for depth in (1, 2, 3)},
+    **{f"exact-{horizon}": exact(horizon) for horizon in (1, 2, 3)},
+    "damped": relaxed(2, damping=0.02),
+    "sampled": sampled(2, samples=40),
+    "gittins": gittins(),
+}
+COSTS: dict[str, dict[str, Any]] = {
+    "linear": {"prior": paper_prior("synthetic"), "cost_range": Affine(0.0, 1.0)},
+    "log-linear": {},
+}
+PRICE, CANDIDATES = 0.01, 11
+MOST_RUNS = 40  # far more than any of them needs
+
+Case = tuple[str, bool, str]
+CASES = [(name, recall, cost) for name in POLICIES for recall in (True, False) for cost in COSTS]
+
+
+@pytest.fixture(params=CASES, ids=["-".join((name, "recall" if r else "last", cost)) for name, r, cost in CASES])
+def case(request: pytest.FixtureRequest) -> Case:
+    return request.param
+
+
+def tuner_for(case: Case, **changed: Any) -> Tuner:
+    name, recall, cost = case
+    told = {"price": PRICE, "candidates": CANDIDATES, "max_runs": MOST_RUNS, "seed": 7, **COSTS[cost], **changed}
+    return Tuner(LINE, policy=POLICIES[name], recall=recall, **told)
+
+
+@cache
+def played(case: Case) -> tuple[Tuner, list[Train], Stop]:
+    tuner = tuner_for(case)
+    return tuner, *play(tuner)
+
+
+def test_it_stops_by_itself(case: Case) -> None:
+    tuner, trained, stop = played(case)
+    assert 1 <= len(trained) == stop.runs == len(tuner.history) < MOST_RUNS
+    assert stop.reason in ("not worth it", "horizon")
+
+
+def test_it_trains_for_a_gain_above_the_price_and_stops_for_one_below(case: Case) -> None:
+    _, trained, stop = played(case)
+    for decision in trained[1:]:
+        assert decision.expected_gain > decision.price_of_run
+    if stop.reason == "not worth it":
+        assert stop.best_alternative is not None
+        assert stop.best_alternative.expected_gain <= stop.best_alternative.price_of_run
+    else:
+        assert case[0].startswith("exact-")
+        assert len(trained) == int(case[0][-1])
+
+
+def test_the_numbers_of_a_decision_agree(case: Case) -> None:
+    tuner, trained, stop = played(case)
+    overhead = 0.002  # in score units, for the default score_range (0, 1)
+    for decision in [*trained, *([stop.best_alternative] if stop.best_alternative else [])]:
+        in_hand = decision.stop_value or 0.0
+        assert decision.expected_gain - decision.price_of_run == pytest.approx(decision.value - in_hand, abs=1e-9)
+        assert decision.price_of_run == pytest.approx(PRICE * decision.expected_cost + overhead, rel=1e-9)
+        assert decision.params == tuner.problem.space.params(decision.control)
+    assert [decision.trial for decision in trained] == list(range(len(trained)))
+    assert [decision.stop_value is None for decision in trained] == [True] + [False] * (len(trained) - 1)
+
+
+def test_values_are_numbers_and_leave_the_state_alone(case: Case) -> None:
+    tuner = tuner_for(case)
+    for _ in range(3):
+        state, terms = tuner._state(), tuner.problem.terms
+        before = [array.copy() for array in _arrays(state.score, state.cost)]
+        for runs in (0, 1, 5):
+            values = tuner._values(state, terms, runs)
+            assert values.shape == (CANDIDATES,)
+            assert values.dtype == np.float64
+            assert not np.isnan(values).any()
+            assert np.all(np.isfinite(values)) or np.all(values == -np.inf)
+        for array, old in zip(_arrays(state.score, state.cost), before, strict=True):
+            np.testing.assert_array_equal(array, old)
+        if isinstance(decision := tuner.ask(), Train):
+            tuner.tell(decision, *hill(decision.params))
+
+
+def test_the_same_seed_gives_the_same_run_bit_for_bit(case: Case) -> None:
+    _, trained, stop = played(case)
+    again, stop_again = play(tuner_for(case))
+    assert [numbers(decision) for decision in again] == [numbers(decision) for decision in trained]
+    assert numbers(stop_again) == numbers(stop)
+
+
+def test_a_resumed_run_decides_as_an_uninterrupted_one(case: Case) -> None:
+    tuner, trained, stop = played(case)
+    for made in range(len(trained) + 1):
+        resumed = tuner_for(case)
+        replayed(resumed, tuner.history[:made])
+        following = [*trained, stop][made]
+        assert numbers(resumed.ask()) == numbers(following)
+
+
+def test_what_is_returned_was_trained(case: Case) -> None:
+    tuner, _, stop = played(case)
+    best, believed = tuner.best, [tuner.believed_score(run.control) for run in tuner.history]
+    assert best in tuner.history
+    assert best is not None
+    assert stop.value == tuner.believed_score(best.control)
+    if case[1]:
+        assert stop.value == max(believed)
+    else:
+        assert best is tuner.history[-1]
+
+
+def test_a_control_that_failed_is_never_tried_again(case: Case) -> None:
+    tuner = tuner_for(case)
+    tried = []
+    while isinstance(decision := tuner.ask(), Train):
+        tried.append(decision.control[0])
+        if len(tried) % 2:
+            tuner.tell(decision, error="out of memory", cost=0.3)
+        else:
+            tuner.tell(decision, *hill(decision.params))
+    failed = [(n, run.control[0]) for n, run in enumerate(tuner.history) if run.error]
+    assert failed
+    assert len(tried) < MOST_RUNS
+    for n, control in failed:
+        assert control not in tried[n + 1 :]
+
+
+def test_max_runs_is_the_most(case: Case) -> None:
+    for most in (1, 2):
+        trained, stop = play(tuner_for(case, max_runs=most))
+        assert len(trained) == min(most, len(played(case)[1]))
+        if len(played(case)[1]) > most:
+            assert stop.reason == "max_runs"
+
+
+def test_units_do_not_matter(case: Case) -> None:
+    """Scores times a, costs times b, price times a / b: the same run, with every number in the new units."""
+    a, b = 50.0, 3600.0
+    _, trained, stop = played(case)
+    tuner = tuner_for(
+        case,
+        price=PRICE * a / b,
+        score_range=(0.0, a),
+        **({"cost_range": (0.0, b)} if case[2] == "linear" else {}),
+    )
+    rescaled, stop_rescaled = play(tuner, lambda params: (a * hill(params)[0], b * hill(params)[1]))
+    assert [decision.params for decision in rescaled] == [decision.params for decision in trained]
+    assert stop_rescaled.reason == stop.reason
+    for new, old in zip(rescaled, trained, strict=True):
+        assert new.value == pytest.approx(a * old.value, rel=1e-9)
+        assert new.expected_gain == pytest.approx(a * old.expected_gain, rel=1e-7, abs=1e-9)
+        assert new.price_of_run == pytest.approx(a * old.price_of_run, rel=1e-9)
+        assert new.expected_cost == pytest.approx(b * old.expected_cost, rel=1e-9)
+
+
+def test_several_runs_may_be_under_way(case: Case) -> None:
+    tuner = tuner_for(case)
+    asked = []
+    while len(asked) < 3 and isinstance(decision := tuner.ask(), Train):
+        asked.append(decision)
+    for decision in reversed(asked):
+        tuner.tell(decision, *hill(decision.params))
+    assert sorted(run.trial for run in tuner.history) == list(range(len(asked)))
+    assert tuner.best in tuner.history
+    _, stop = play(tuner)
+    assert stop.runs < MOST_RUNS
+
+
+def _arrays(*beliefs: Gaussian) -> Iterator[np.ndarray]:
+    for belief in beliefs:
+        yield from (belief.mean, belief.cov)

@@ -1,0 +1,225 @@
+"""Training that fails: recorded with its cost, never chosen, and not the end of the tuning."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tuning.cases import LINE, SQUARE, hill
+
+from autobct import AffineLog, Categorical, Int, TuningError, exact, gittins, relaxed, sampled, tune
+
+GIVE_UP = 10  # failures without a single success
+
+
+def failing_at(numbers: set[int], fail: Callable[[], Any]) -> Callable[[dict[str, Any]], Any]:
+    """The hill, but the runs with these numbers (from 1) do `fail()` instead."""
+    count = iter(range(1, 1000))
+
+    def train(params: dict[str, Any]) -> Any:
+        return fail() if next(count) in numbers else hill(params)
+
+    return train
+
+
+def explode() -> float:
+    raise RuntimeError("CUDA out of memory")
+
+
+FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "raises": (explode, "RuntimeError: CUDA out of memory"),
+    "raises nothing to say": (lambda: [][0], "IndexError: list index out of range"),
+    "NaN": (lambda: (math.nan, 1.0), "the score that train returned must be finite, got nan; return a score, or"),
+    "NaN alone": (lambda: math.nan, "the score that train returned must be finite, got nan; return a score, or"),
+    "infinity": (lambda: (math.inf, 1.0), "the score that train returned must be finite, got inf; return"),
+    "-infinity": (lambda: -math.inf, "the score that train returned must be finite, got -inf; return"),
+    "NumPy NaN": (lambda: np.float32("nan"), "the score that train returned must be finite, got"),
+    "text": (lambda: "0.9", "the score that train returned must be a number, got '0.9'; return"),
+    "text in a pair": (lambda: ("0.9", 1.0), "the score that train returned must be a number, got '0.9'; return"),
+    "nothing": (lambda: None, "the score that train returned must be a number, got None; return"),
+    "a flag": (lambda: True, "the score that train returned must be a number, got True; return"),
+    "a dict": (lambda: {"score": 1}, "the score that train returned must be a number, got {'score': 1}; return"),
+    "an array": (lambda: np.ones(3), "the score that train returned must be a number, got array"),
+    "a complex number": (lambda: 1j, "the score that train returned must be a number, got 1j; return"),
+    "negative cost": (lambda: (0.9, -1.0), "the cost that train returned must be at least 0, got -1.0; return"),
+    "NaN cost": (lambda: (0.9, math.nan), "the cost that train returned must be finite, got nan; return"),
+    "infinite cost": (lambda: (0.9, math.inf), "the cost that train returned must be finite, got inf; return"),
+    "cost as text": (lambda: (0.9, "3s"), "the cost that train returned must be a number, got '3s'; return"),
+    "three values": (lambda: (0.9, 1.0, 2.0), "the score that train returned must be a number, got (0.9, 1.0, 2.0);"),
+    "one in a tuple": (lambda: (0.9,), "the score that train returned must be a number, got (0.9,); return"),
+    "empty": (lambda: (), "the score that train returned must be a number, got (); return"),
+}
+
+
+@pytest.fixture(params=FAULTS.values(), ids=list(FAULTS))
+def fault(request: pytest.FixtureRequest) -> tuple[Callable[[], Any], str]:
+    return request.param
+
+
+def test_a_failed_run_is_recorded_and_the_tuning_goes_on(fault: tuple[Callable[[], Any], str]) -> None:
+    fail, message = fault
+    result = tune(failing_at({1, 3}, fail), LINE, price=0.003)
+    failed = [run for run in result.history if run.error is not None]
+    assert [run.trial for run in failed] == [0, 2]
+    assert len(result.history) > 3
+    for run in failed:
+        assert run.score is None
+        assert run.error is not None
+        assert run.error.startswith(message)
+        assert run.cost >= 0.0
+        later = [other.params for other in result.history if other.trial > run.trial]
+        assert run.params not in later  # not tried again
+        assert run.params != result.params
+    assert result.score == hill(result.params)[0]
+    assert result.score > max(run.score for run in result.history if run.score is not None) - 0.05
+    assert result.cost == pytest.approx(math.fsum(run.cost for run in result.history))
+
+
+def test_raise_ends_the_tuning_at_the_first_failure_and_loses_nothing(fault: tuple[Callable[[], Any], str]) -> None:
+    fail, message = fault
+    with pytest.raises(TuningError) as raised:
+        tune(failing_at({3}, fail), LINE, price=0.001, on_failure="raise")
+    assert str(raised.value).startswith(f"run 3 failed: {message}")
+    assert [run.score is None for run in raised.value.history] == [False, False, True]
+    assert isinstance(raised.value, RuntimeError)
+
+
+def test_a_failure_costs_the_time_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    for fail in (explode, lambda: math.nan, lambda: (0.9, -5.0), lambda: (math.nan, 77.0)):
+
+        def slow(fail: Callable[[], Any] = fail) -> Any:
+            now[0] += 12.5
+            return fail()
+
+        result = tune(failing_at({2}, slow), LINE, price=0.001, max_runs=2)
+        assert result.history[1].error is not None
+        assert result.history[1].cost == 12.5
+        assert result.cost == result.history[0].cost + 12.5
+
+
+def test_a_failed_repeat_fails_the_run_and_what_came_before_is_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+
+    def train(params: dict[str, Any]) -> tuple[float, float]:
+        now[0] += 2.0
+        if next(count) == 3:
+            return math.nan, 100.0
+        return 0.5, 10.0
+
+    count = iter(range(1, 99))
+    result = tune(train, LINE, price=0.001, repeats=2, max_runs=2)
+    assert [run.cost for run in result.history] == [20.0, 2.0]
+    assert result.history[1].score is None
+    count = iter([1, 1, 1, 3])
+    assert [run.cost for run in tune(train, LINE, price=0.001, repeats=2, max_runs=2).history] == [20.0, 12.0]
+
+
+def test_a_score_without_a_logarithm_is_a_failed_run_on_a_log_scale() -> None:
+    result = tune(failing_at({2}, lambda: (0.0, 4.0)), LINE, price=0.001, score_range=AffineLog(0.1, 1), max_runs=4)
+    assert [run.score is None for run in result.history] == [False, True, False, False]
+    assert result.history[1].cost == 4.0
+    assert result.history[1].error is not None
+    assert "score must be positive on the log scale" in result.history[1].error
+
+
+def test_a_region_that_fails_is_left_alone() -> None:
+    def train(params: dict[str, Any]) -> tuple[float, float]:
+        if params["x"] > 0.6:
+            raise MemoryError
+        return 0.4 + 0.5 * params["x"], 1.0
+
+    result = tune(train, LINE, price=0.003, max_runs=60)
+    assert len(result.history) < 30
+    assert result.params["x"] <= 0.6
+    assert len({run.params["x"] for run in result.history if run.error}) == sum(
+        bool(run.error) for run in result.history
+    )
+
+
+@pytest.mark.parametrize(
+    "policy", [relaxed(1), relaxed(2), relaxed(2, damping=0.02), gittins(), sampled(2, samples=10)]
+)
+@pytest.mark.parametrize("recall", [True, False])
+def test_when_all_but_the_first_run_fail_the_first_is_returned(policy: Any, recall: bool) -> None:
+    result = tune(
+        failing_at(set(range(2, 1000)), explode), LINE, price=0.01, policy=policy, recall=recall, candidates=21
+    )
+    assert result.params == result.history[0].params
+    assert len(result.history) <= 22
+
+
+SPACES: dict[str, dict[str, Any]] = {
+    "line": LINE,
+    "square": SQUARE,
+    "mixed": {**SQUARE, "n": Int(1, 9), "c": Categorical(["a", "b"])},
+}
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
+@pytest.mark.parametrize("price", [1e-9, 0.01, 1.0])
+@pytest.mark.parametrize("told", [{}, {"cost_range": (1, 10)}], ids=["", "cost range"])
+def test_always_failing_training_is_given_up_soon(space: dict[str, Any], price: float, told: dict[str, Any]) -> None:
+    with pytest.raises(TuningError) as raised:
+        tune(lambda params: explode(), space, price=price, **told)
+    runs = len(raised.value.history)
+    assert 1 <= runs <= GIVE_UP  # of 101 to 131 candidates
+    assert str(raised.value) == f"no run finished; the last of {runs} failed with RuntimeError: CUDA out of memory"
+    assert all(run.score is None for run in raised.value.history)
+
+
+@pytest.mark.parametrize("policy", [relaxed(1), relaxed(3), gittins(), exact(3), sampled(2, samples=10)])
+def test_every_policy_gives_up(policy: Any) -> None:
+    with pytest.raises(TuningError, match="no run finished") as raised:
+        tune(lambda params: explode(), LINE, price=0.01, policy=policy, candidates=21)
+    assert len(raised.value.history) <= GIVE_UP
+
+
+def test_costly_failures_are_given_up_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+
+    def train(params: dict[str, Any]) -> float:
+        now[0] += 30.0
+        return explode()
+
+    runs = []
+    for price in (1e-6, 0.01, 1.0):
+        with pytest.raises(TuningError) as raised:
+            tune(train, LINE, price=price)
+        runs.append(len(raised.value.history))
+    assert runs == sorted(runs, reverse=True)
+    assert runs[0] == GIVE_UP
+    assert runs[-1] == 1
+
+
+def test_a_late_success_is_found_in_time() -> None:
+    result = tune(failing_at(set(range(1, GIVE_UP)), explode), LINE, price=0.001)
+    assert sum(run.error is None for run in result.history) >= 1
+    assert result.score == hill(result.params)[0]
+
+
+def test_few_candidates_that_all_fail() -> None:
+    with pytest.raises(TuningError, match="the last of 3 failed with"):
+        tune(lambda params: explode(), {"n": Int(1, 3)}, price=1e-9)
+
+
+def test_a_training_script_that_exits_has_failed_and_takes_nothing_along() -> None:
+    def leave() -> float:
+        raise SystemExit(3)
+
+    result = tune(failing_at({2}, leave), LINE, price=0.001, max_runs=4)
+    assert [run.error for run in result.history][1] == "SystemExit: 3"
+    assert len(result.history) == 4
+
+
+def test_raise_keeps_the_original_error_as_the_cause() -> None:
+    def explode() -> float:
+        raise KeyError("column")
+
+    with pytest.raises(TuningError) as caught:
+        tune(failing_at({2}, explode), LINE, price=0.001, on_failure="raise")
+    assert isinstance(caught.value.__cause__, KeyError)

@@ -1,0 +1,162 @@
+"""Which foresight each policy uses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tuning.cases import LINE, ask_train, hill, play
+
+import autobct
+from autobct import Tuner, exact, gittins, paper_prior, relaxed, sampled
+from autobct.belief.arrays import Array
+from autobct.belief.gaussian import Gaussian
+from autobct.tuning.policy import Policy
+from autobct.value.gittins import gittins_indices
+from autobct.value.on_the_fly import on_the_fly
+from autobct.value.state import State, Terms, keep, view
+
+GRID = np.linspace(0, 1, 21)[:, None]
+PRIOR = paper_prior("synthetic")
+TERMS = Terms(0.16)
+STATE = view(PRIOR.belief, PRIOR.model, GRID)
+
+
+def values(policy: Policy, *, state: State = STATE, terms: Terms = TERMS, runs: int = 0, seed: int = 0) -> Array:
+    return policy(GRID, seed)(state, terms, runs)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("runs", [0, 7])
+def test_relaxed_looks_equally_far_at_every_decision(depth: int, runs: int) -> None:
+    expected = on_the_fly(STATE, TERMS, depth=depth)
+    np.testing.assert_array_equal(values(relaxed(depth), runs=runs), expected)
+
+
+def test_relaxed_looks_two_runs_ahead_by_default() -> None:
+    np.testing.assert_array_equal(values(relaxed()), values(relaxed(2)))
+
+
+def test_relaxed_takes_a_value_of_going_on() -> None:
+    def rich(state: State, terms: Terms) -> Array:
+        return np.full(state.score.mean.shape[:-1], 5.0)
+
+    one_more = values(relaxed(1, terminal=rich))
+    assert np.all(one_more > 2.0)  # whatever is tried, 5 follows, less the price of one run
+    assert np.all(values(relaxed(1)) < 2.0)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3])
+def test_exact_looks_through_to_the_last_run(horizon: int) -> None:
+    policy = exact(horizon)
+    for runs in range(horizon):
+        expected = on_the_fly(STATE, TERMS, depth=horizon - runs)
+        np.testing.assert_array_equal(values(policy, runs=runs), expected)
+    for runs in (horizon, horizon + 1):
+        np.testing.assert_array_equal(values(policy, runs=runs), np.full(21, -np.inf))
+
+
+# Damping multiplies, as in the paper: it marks values down where they are positive, so the scores are raised here.
+_RAISED = Gaussian(PRIOR.belief.score.mean + np.array([9.0, 0, 0, 0]), PRIOR.belief.score.cov)
+HIGH = view(replace(PRIOR.belief, score=_RAISED), PRIOR.model, GRID)
+
+
+@pytest.mark.parametrize("policy", [relaxed, exact])
+def test_damping_marks_down_the_value_of_going_on(policy: Callable[..., Policy]) -> None:
+    free, damped = values(policy(2), state=HIGH), values(policy(2, damping=0.1), state=HIGH)
+    assert np.all(damped <= free + 1e-9)
+    assert np.any(damped < free - 0.01)
+    np.testing.assert_array_equal(damped, on_the_fly(HIGH, TERMS, depth=2, damping=0.1))
+
+
+def test_damping_of_sampled_values() -> None:
+    free, damped = (values(sampled(2, samples=200, damping=damping), state=HIGH) for damping in (0.0, 0.1))
+    assert damped.max() < free.max() - 0.01
+
+
+def test_sampled_draws_from_seed_and_runs() -> None:
+    policy = sampled(2, samples=20)
+    first = values(policy, runs=3, seed=5)
+    np.testing.assert_array_equal(first, values(policy, runs=3, seed=5))
+    assert np.any(first != values(policy, runs=4, seed=5))
+    assert np.any(first != values(policy, runs=3, seed=6))
+
+
+def test_sampled_is_near_the_deterministic_values() -> None:
+    drawn = np.mean([values(sampled(2, samples=500), seed=seed).max() for seed in range(5)])
+    assert drawn == pytest.approx(values(relaxed(2)).max(), abs=0.04)
+
+
+def test_sampled_smooths_over_the_controls() -> None:
+    rough = np.abs(np.diff(values(sampled(1, samples=30)), 2)).max()  # with one run left nothing is drawn
+    drawn = values(sampled(2, samples=30))
+    assert np.abs(np.diff(drawn, 2)).max() < 0.1
+    assert rough < 0.1
+
+
+def test_gittins_is_the_index_of_the_same_belief() -> None:
+    state = keep(STATE, np.array([3]))
+    np.testing.assert_array_equal(values(gittins(), state=state, runs=2), gittins_indices(state, TERMS))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: relaxed(0), "depth must be a whole number of at least 1, got 0; write e.g. 2"),
+        (lambda: relaxed(1.5), "depth must be a whole number"),  # type: ignore[arg-type]
+        (lambda: relaxed(True), "depth must be a whole number"),
+        (lambda: relaxed(2, damping=1.0), "damping must be at least 0 and below 1, got 1.0; the paper uses 0 and 0.02"),
+        (lambda: relaxed(2, damping=-0.1), "damping must be at least 0"),
+        (lambda: relaxed(2, damping=float("nan")), "damping must be"),
+        (lambda: relaxed(2, damping="0.1"), "damping must be a number, got '0.1'"),  # type: ignore[arg-type]
+        (lambda: exact(0), "horizon must be a whole number of at least 1, got 0; write e.g. 3"),
+        (lambda: exact(5), r"horizon must be at most 4 on the fly, got 5; use relaxed\(depth=2\)"),
+        (lambda: exact(2, damping=2), "damping must be at least 0"),
+        (lambda: sampled("2"), "depth must be a whole number"),  # type: ignore[arg-type]
+        (lambda: sampled(samples=0), "samples must be a whole number of at least 1, got 0; write e.g. 1000"),
+        (lambda: sampled(damping=1), "damping must be at least 0"),
+    ],
+)
+def test_bad_arguments(build: Callable[[], Policy], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
+        build()
+
+
+@pytest.mark.parametrize("policy", [relaxed, exact, sampled, gittins, "relaxed", 2])
+def test_a_policy_comes_from_a_call(policy: Any) -> None:
+    with pytest.raises(TypeError, match=r"^policy must come from a call, got .*; write e.g. policy=relaxed\(depth=2\)"):
+        Tuner(LINE, price=0.1, policy=policy)
+
+
+def test_the_paper_smooths_in_one_and_two_dimensions_only() -> None:
+    cube = {name: autobct.Float(0, 1) for name in "xyz"}
+    with pytest.raises(ValueError, match="smoothing is defined for controls with one or two coordinates, got 3"):
+        Tuner(cube, price=0.1, policy=sampled())
+    assert ask_train(Tuner({"x": cube["x"], "y": cube["y"]}, price=0.1, policy=sampled(2, samples=5), candidates=16))
+
+
+@pytest.mark.parametrize("price", [0.003, 0.01, 0.03, 0.1])
+def test_damping_never_trains_longer_on_this_hill(price: float) -> None:
+    runs = {
+        damping: len(play(Tuner(LINE, price=price, policy=relaxed(2, damping=damping)))[0])
+        for damping in (0.0, 0.02, 0.2)
+    }
+    assert runs[0.2] <= runs[0.02] <= runs[0.0]
+
+
+@pytest.mark.parametrize("recall", [True, False])
+def test_damping_stops_no_later_on_the_same_history(recall: bool) -> None:
+    tuner = Tuner(LINE, price=0.003, recall=recall)
+    looking = {damping: relaxed(2, damping=damping)(tuner.problem.controls, 0) for damping in (0.0, 0.02)}
+    margins = []
+    while isinstance(decision := tuner.ask(), autobct.Train):
+        tuner.tell(decision, *hill(decision.params))
+        state = tuner._state()
+        best = {
+            damping: control_values(state, tuner.problem.terms, 0).max() for damping, control_values in looking.items()
+        }
+        margins.append(best[0.0] - best[0.02])
+    assert len(margins) > 1
+    assert min(margins) >= 0.0
+    assert max(margins) > 0.0
