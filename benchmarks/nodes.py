@@ -39,15 +39,16 @@ def states(terms: Terms, seed: int = 0) -> list[State]:
             found.append(state)
             chosen = int(on_the_fly(state, terms, depth=2).argmax())
             trained.append(chosen)
+            score = state.score.mean[chosen] + rng.normal(0, 0.3)
+            cost = abs(state.cost.mean[chosen] + rng.normal(0, 0.3))
             belief = prior.model.observe(belief, CONTROLS[chosen], score=score, cost=cost)
     return found
 
 
 def report(name: str, values: list[float], truth: list[float], seconds: float) -> None:
-    error = np.array(values) - np.array(truth)
-    print(
-        f"{name:44s} rms {1e3 * np.sqrt((error**2).mean()):6.2f}e-3  mean {1e3 * error.mean():+6.2f}e-3  {1e3 * seconds:8.1f} ms"
-    )
+    error = 1e3 * (np.array(values) - np.array(truth))
+    rms = np.sqrt((error**2).mean())
+    print(f"{name:44s} rms {rms:6.2f}e-3  mean {error.mean():+6.2f}e-3  {1e3 * seconds:8.1f} ms")
 
 
 def measure(name: str, value: object, found: list[State], truth: list[float]) -> None:
