@@ -25,6 +25,9 @@ import numpy as np
 
 import autobct
 from autobct.belief.prior import paper_prior
+from autobct.value.map import ValueMap
+from autobct.value.map_spec import MapSpec
+from autobct.value.network import Network
 from autobct.value.on_the_fly import on_the_fly
 from autobct.value.state import Terms, keep, view
 
@@ -65,15 +68,34 @@ def optuna_suggestion(sampler_name: str, trials: int, dim: int = 1) -> Callable[
     return suggest
 
 
-def tuner_after(trials: int, dim: int = 1) -> autobct.Tuner:
+def tuner_after(trials: int, dim: int = 1, candidates: int | None = None) -> autobct.Tuner:
     """A tuner that has been told `trials` runs: a price so low that it never stops, a control at random each time."""
     space = {f"u{i}": autobct.Float(0, 1) for i in range(dim)}
-    tuner = autobct.Tuner(space, price=1e-9, policy=spread_out)
+    tuner = autobct.Tuner(space, price=1e-9, policy=spread_out, candidates=candidates)
     rng = np.random.default_rng(0)
     for _ in range(trials):
         decision = tuner.ask()
         tuner.tell(decision, score=one_dimensional_score(decision.control[0], rng), cost=1.0)
     tuner._values = autobct.relaxed(depth=2)(tuner.problem.controls, 0)
+    return tuner
+
+
+def tuner_on_a_map(dim: int, trials: int = 20) -> autobct.Tuner:
+    """A tuner on 101 or 21 x 21 candidates deciding on a map of the shipped size; random networks."""
+    side = 11 if dim == 1 else 5
+    references = np.stack(np.meshgrid(*[np.linspace(0, 1, side)] * dim, indexing="ij"), -1).reshape(-1, dim)
+    grid = np.arange(side**dim).reshape((side,) * dim)
+    ends = [(np.delete(grid, -1, axis).ravel(), np.delete(grid, 0, axis).ravel()) for axis in range(dim)]
+    neighbours = np.stack([np.concatenate(part) for part in zip(*ends, strict=True)])
+    basis = "cubic" if dim == 1 else "additive-quartic"
+    spec = MapSpec(basis, dim, "log-linear", True, 0.002, references, neighbours, (0.0, 1e9), (0.0, 1e9))
+    rng, hidden = np.random.default_rng(0), 64 if dim == 1 else 96
+    shapes = [(spec.inputs, hidden), (hidden, hidden), (hidden, 1)]
+    weights = tuple((0.1 * min(shape) / hidden * rng.standard_normal(shape)).astype(np.float32) for shape in shapes)
+    network = Network(weights, tuple(np.zeros(shape[1], dtype=np.float32) for shape in shapes))
+    tuner = tuner_after(trials, dim, candidates=101 if dim == 1 else 441)
+    values = autobct.mapped(ValueMap(spec, (network,) * 8))(tuner.problem.controls, 0)
+    tuner._values = lambda state, terms, runs: values(state, terms, 0)
     return tuner
 
 
@@ -130,6 +152,9 @@ def main() -> None:
     compared(rows, "Tuner.ask, default policy, 20 runs", decision_of(tuner_after(20)), gp)
     tpe = optuna_suggestion("TPESampler", 20)
     compared(rows, "Tuner.ask, default policy, 20 runs; peer TPESampler", decision_of(tuner_after(20)), tpe)
+    for dim, grid in ((1, "101"), (2, "21 x 21")):
+        peer = optuna_suggestion("TPESampler", 20, dim)
+        compared(rows, f"Tuner.ask, value map, {grid}; peer TPESampler", decision_of(tuner_on_a_map(dim)), peer)
     print("\nratio = decision at trial 10,000 / decision at trial 10")
     compared(
         rows,

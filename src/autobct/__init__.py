@@ -4,8 +4,9 @@ from autobct.belief.basis import Basis
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior, paper_prior
+from autobct.maps.library import load_map
 from autobct.tuning.decision import Stop, Train
-from autobct.tuning.policy import exact, gittins, relaxed, sampled
+from autobct.tuning.policy import exact, gittins, mapped, relaxed, sampled
 from autobct.tuning.price import Price
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Categorical, Float, Int, Space
@@ -35,6 +36,8 @@ __all__ = [
     "TuningError",
     "exact",
     "gittins",
+    "load_map",
+    "mapped",
     "paper_prior",
     "relaxed",
     "sampled",

@@ -1,4 +1,4 @@
-"""The command line: `autobct demo`.
+"""The command line: `autobct demo` and `autobct maps`.
 
 Everything slow to import, and everything that is not always installed, is imported by the command that needs it.
 """
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
+from autobct import maps_cli
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,6 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # a wrong option is answered with one plain sentence
     pretty_exceptions_enable=False,
 )
+app.add_typer(maps_cli.app)
 
 _LIBRARIES = {"sklearn": "scikit-learn", "matplotlib": "matplotlib"}
 _INSTALL = "pip install 'autobct[sklearn,report]'"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from autobct.belief.gaussian import Gaussian, Truth
+from autobct.belief.gaussian import Gaussian, Seen, Truth
 
 
 def test_of_takes_a_matrix_or_a_diagonal() -> None:
@@ -88,3 +88,17 @@ def test_a_truth_is_a_belief_without_doubt() -> None:
     assert not truth.score.cov.any()
     assert not truth.cost.cov.any()
     np.testing.assert_array_equal(truth.score.mean, np.arange(8.0).reshape(2, 4))
+
+
+def test_a_belief_seen_through_features_is_the_same_made_later() -> None:
+    rng = np.random.default_rng(5)
+    root = rng.standard_normal((4, 4))
+    weights, features = Gaussian(rng.standard_normal(4), root @ root.T), rng.standard_normal((9, 4))
+    seen, whole = Seen(weights, features), weights.at(features)
+    chosen = np.array([2, 0, 8])
+    np.testing.assert_array_equal(seen.mean, whole.mean)
+    np.testing.assert_allclose(seen.variances, whole.variances, rtol=1e-12)
+    np.testing.assert_allclose(seen.rows(chosen), whole.rows(chosen), rtol=1e-12)
+    np.testing.assert_array_equal(seen.cov, whole.cov)
+    assert seen.cov is seen.cov
+    assert seen.size == 9

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.tuning.cases import LINE, hill, numbers, play, replayed
+from tests.value.map_cases import random_map
 
 from autobct import Affine, Stop, Train, Tuner, exact, gittins, paper_prior, relaxed, sampled
 from autobct.belief.gaussian import Gaussian
+from autobct.tuning.policy import Policy, mapped
 
 POLICIES = {
     **{f"relaxed-{depth}": relaxed(depth) for depth in (1, 2, 3)},
@@ -18,6 +20,7 @@ POLICIES = {
     "sampled": sampled(2, samples=40),
     "gittins": gittins(),
 }
+ON_MAPS = {"mapped": mapped, "exact-map-3": lambda value_map: exact(3, value_map=value_map)}
 COSTS: dict[str, dict[str, Any]] = {
     "linear": {"prior": paper_prior("synthetic"), "cost_range": Affine(0.0, 1.0)},
     "log-linear": {},
@@ -26,7 +29,7 @@ PRICE, CANDIDATES = 0.01, 11
 MOST_RUNS = 40  # far more than any of them needs
 
 Case = tuple[str, bool, str]
-CASES = [(name, recall, cost) for name in POLICIES for recall in (True, False) for cost in COSTS]
+CASES = [(name, recall, cost) for name in [*POLICIES, *ON_MAPS] for recall in (True, False) for cost in COSTS]
 
 
 @pytest.fixture(params=CASES, ids=["-".join((name, "recall" if r else "last", cost)) for name, r, cost in CASES])
@@ -35,9 +38,15 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def tuner_for(case: Case, **changed: Any) -> Tuner:
-    name, recall, cost = case
+    _, recall, cost = case
     told = {"price": PRICE, "candidates": CANDIDATES, "max_runs": MOST_RUNS, "seed": 7, **COSTS[cost], **changed}
-    return Tuner(LINE, policy=POLICIES[name], recall=recall, **told)
+    return Tuner(LINE, policy=policy_of(case), recall=recall, **told)
+
+
+def policy_of(case: Case) -> Policy:
+    """A map is for one game: one with random networks for each."""
+    name, recall, cost = case
+    return ON_MAPS[name](random_map((1, cost, recall))) if name in ON_MAPS else POLICIES[name]
 
 
 @cache
@@ -158,9 +167,10 @@ def test_units_do_not_matter(case: Case) -> None:
     rescaled, stop_rescaled = play(tuner, lambda params: (a * hill(params)[0], b * hill(params)[1]))
     assert [decision.params for decision in rescaled] == [decision.params for decision in trained]
     assert stop_rescaled.reason == stop.reason
+    exactly, nearly = (1e-9, 1e-7) if case[0] not in ON_MAPS else (1e-6, 1e-5)  # a map is float32 inside
     for new, old in zip(rescaled, trained, strict=True):
-        assert new.value == pytest.approx(a * old.value, rel=1e-9)
-        assert new.expected_gain == pytest.approx(a * old.expected_gain, rel=1e-7, abs=1e-9)
+        assert new.value == pytest.approx(a * old.value, rel=exactly)
+        assert new.expected_gain == pytest.approx(a * old.expected_gain, rel=nearly, abs=1e-9)
         assert new.price_of_run == pytest.approx(a * old.price_of_run, rel=1e-9)
         assert new.expected_cost == pytest.approx(b * old.expected_cost, rel=1e-9)
 

@@ -224,7 +224,8 @@ def test_limits() -> None:
 
 
 def test_the_papers_prior() -> None:
-    result = tune(hill, LINE, price=0.16, prior=paper_prior("synthetic"), recall=False, candidates=21)
+    told: dict[str, Any] = {"price": 0.16, "prior": paper_prior("synthetic"), "policy": autobct.relaxed(depth=2)}
+    result = tune(hill, LINE, recall=False, candidates=21, **told)
     first = result.decisions[0]
     assert isinstance(first, Train)
     assert first.params == {"x": 0.0}

@@ -9,6 +9,7 @@ from autobct.belief.basis import Basis
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
+from autobct.value.features import expansion, references_first, weight_features
 from autobct.value.iteration import bellman, linear_fit, value_iteration
 from autobct.value.lookahead import one_run_value
 from autobct.value.on_the_fly import Level, on_the_fly
@@ -20,10 +21,10 @@ NODES = product(stratified(6), stratified(3))
 CONTROLS = np.linspace(0, 1, 11)[:, None]
 
 
-def cloud_of(name: str, states: int) -> State:
+def cloud_beliefs(name: str, states: int) -> Belief:
     prior = paper_prior(name)
     rng = np.random.default_rng(0)
-    beliefs = Belief(
+    return Belief(
         Gaussian(
             prior.belief.score.mean + 0.3 * rng.standard_normal((states, 4)),
             np.tile(prior.belief.score.cov, (states, 1, 1)),
@@ -33,7 +34,10 @@ def cloud_of(name: str, states: int) -> State:
             np.tile(prior.belief.cost.cov, (states, 1, 1)),
         ),
     )
-    return view(beliefs, prior.model, CONTROLS)
+
+
+def cloud_of(name: str, states: int) -> State:
+    return view(cloud_beliefs(name, states), paper_prior(name).model, CONTROLS)
 
 
 def test_with_a_perfect_regression_it_is_on_the_fly_lookahead() -> None:
@@ -79,3 +83,27 @@ def test_bellman_of_never_is_v1() -> None:
 def test_runs_must_be_a_count() -> None:
     with pytest.raises(ValueError, match="runs must be a whole number"):
         value_iteration(cloud_of("synthetic", 2), TERMS, runs=0, nodes=NODES, fit=linear_fit(lambda s: s.score.mean))
+
+
+def test_chunks_and_a_cloud_kept_at_few_controls_change_nothing() -> None:
+    """The same V~_3 in one piece at eleven controls, and in chunks of a cloud kept at the first four."""
+    model = paper_prior("synthetic").model
+    references = CONTROLS[[0, 3, 7, 10]]
+    controls = references_first(references, CONTROLS)
+    fit = linear_fit(weight_features(model.score_basis, model.cost_basis, references), ridge=1e-3)
+    settings = {"runs": 3, "nodes": NODES, "fit": fit, "inner": np.arange(4)}
+    small, whole = (view(cloud_beliefs("synthetic", 40), model, at) for at in (references, controls))
+    told: list[tuple[int, int]] = []
+    expected = value_iteration(whole, TERMS, **settings)
+    found = value_iteration(
+        small,
+        TERMS,
+        chunk=17,
+        expand=expansion(model, references, controls),
+        progress=lambda run, done: told.append((run, done)),
+        **settings,
+    )
+    np.testing.assert_allclose(found[2](small, TERMS), expected[2](whole, TERMS), atol=1e-7)
+    assert told == [(run, done) for run in (1, 2, 3) for done in (17, 34, 40)]
+    with pytest.raises(ValueError, match="chunk must be a whole number"):
+        value_iteration(small, TERMS, chunk=0, **settings)

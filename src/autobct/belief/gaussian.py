@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from autobct.belief.arrays import Array, finite_array, transpose
+from autobct.belief.arrays import Array, Indices, finite_array, transpose
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +51,54 @@ class Gaussian:
         """
         return Gaussian(self.mean @ features.T, features @ self.cov @ features.T)
 
+    @property
+    def variances(self) -> Array:
+        """The diagonal of the covariance, never negative by rounding.  (..., J)."""
+        return np.maximum(np.diagonal(self.cov, axis1=-2, axis2=-1), 0.0)
+
+    def rows(self, chosen: Indices) -> Array:
+        """Some rows of an unbatched covariance.  (n, J)."""
+        return self.cov[chosen]
+
     def draw(self, normals: Array) -> Array:
         """Vectors (n, J) from independent standard normals (n, J), which are data; exact for singular cov."""
         values, vectors = np.linalg.eigh(self.cov)
         root = vectors * np.sqrt(np.clip(values, 0.0, None))
         return np.asarray(self.mean + normals @ root.T)
+
+
+class Seen(Gaussian):
+    """`weights.at(features)`, unbatched, whose whole covariance is computed only if somebody asks for it.
+
+    A lookahead on a map asks for a few rows, and on many candidates the rest would take longer than the decision.
+    """
+
+    __slots__ = ("_features", "_root", "_whole")
+    _features: Array
+    _root: Array
+    _whole: Array | None
+
+    def __init__(self, weights: Gaussian, features: Array) -> None:
+        object.__setattr__(self, "mean", weights.mean @ features.T)
+        object.__setattr__(self, "_features", features)
+        object.__setattr__(self, "_root", features @ weights.cov)
+        object.__setattr__(self, "_whole", None)
+
+    @property
+    def cov(self) -> Array:
+        """(G, G), made at the first asking."""
+        if self._whole is None:
+            object.__setattr__(self, "_whole", self._root @ self._features.T)
+        return np.asarray(self._whole)
+
+    @property
+    def variances(self) -> Array:
+        """The diagonal of the covariance.  (G,)."""
+        return np.asarray(np.maximum(np.einsum("gj,gj->g", self._root, self._features), 0.0))
+
+    def rows(self, chosen: Indices) -> Array:
+        """Some rows of the covariance.  (n, G)."""
+        return np.asarray(self._root[chosen] @ self._features.T)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -118,7 +118,7 @@ def with_log_cost(prior: Prior, *, spread: float = 0.5, noise: float = 0.1) -> P
     controls = probe_controls(prior.dim)
     features = prior.model.cost_basis(controls)
     level = np.log(np.maximum(features @ prior.belief.cost.mean, 0.05))
-    mean = np.linalg.lstsq(features, level, rcond=None)[0]
+    mean = np.asarray(np.linalg.lstsq(features, level, rcond=None)[0], dtype=np.float64)
     largest = float(np.diagonal(prior.belief.cost.cov).max())
     cov = prior.belief.cost.cov * (spread**2 / largest if largest > 0 else 0.0)
     model = replace(prior.model, cost_noise=noise, cost_model=LOG_LINEAR)

@@ -8,12 +8,15 @@ train where the value is highest, stop when the models in hand are worth as much
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from autobct.belief.arrays import Array, finite_number, whole_number
+from autobct.value.foresight import foresight
 from autobct.value.gittins import gittins_indices
 from autobct.value.lookahead import Continuation, never
+from autobct.value.map import ValueMap
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.regression import smoother
 from autobct.value.rules import monte_carlo
@@ -26,14 +29,50 @@ Policy = Callable[[Array, int], ControlValues]
 _DEEPEST_EXACT = 4
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MapPolicy:
+    """A policy that stands on a value map, and so is for the problems that the map is for."""
+
+    value_map: ValueMap
+    build: Policy
+
+    def __call__(self, controls: Array, seed: int) -> ControlValues:
+        """As any policy; MapMismatch if the candidates do not tell what the map must know."""
+        return self.build(controls, seed)
+
+
+def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
+    """One lookahead on a value map whose foresight shrinks by one run with every run made; then depth 2 on the fly.
+
+    With n runs made the continuation is V_{horizon - 1 - n}; horizon: K + 2 if not given, all that the map knows.
+    Foresight that shrinks cannot run away on an error that says "there is more to learn".
+    """
+    first = _horizon_of(value_map, horizon)
+
+    def build(controls: Array, seed: int) -> ControlValues:
+        ahead = foresight(value_map, controls)
+
+        def values(state: State, terms: Terms, runs: int) -> Array:
+            left = first - 1 - runs
+            if left >= 2:
+                return ahead.control_values(state, terms, left)
+            return on_the_fly(state, terms, depth=2)
+
+        return values
+
+    return MapPolicy(value_map, build)
+
+
 def relaxed(depth: int = 2, *, damping: float = 0.0, terminal: Continuation = never) -> Policy:
     """The relaxed method: the same foresight of `depth` runs at every decision, for ever.
 
     damping:   epsilon, 0 <= epsilon < 1: how much the value of going on is marked down
-    terminal:  value of going on after the last foreseen run, e.g. a value map
+    terminal:  value of going on after the last foreseen run, e.g. a value map; depth=1 on a map is the paper's use
     """
     whole_number(depth, "depth", example=2)
     _check_damping(damping)
+    if isinstance(terminal, ValueMap):
+        return MapPolicy(terminal, _relaxed_on_map(terminal, depth, damping))
 
     def build(controls: Array, seed: int) -> ControlValues:
         return lambda state, terms, runs: on_the_fly(state, terms, depth=depth, terminal=terminal, damping=damping)
@@ -41,14 +80,24 @@ def relaxed(depth: int = 2, *, damping: float = 0.0, terminal: Continuation = ne
     return build
 
 
-def exact(horizon: int, *, damping: float = 0.0) -> Policy:
+def _relaxed_on_map(value_map: ValueMap, depth: int, damping: float) -> Policy:
+    def build(controls: Array, seed: int) -> ControlValues:
+        ahead, left = foresight(value_map, controls), value_map.deepest
+        return lambda state, terms, runs: ahead.on_top(state, terms, left, depth=depth, damping=damping)
+
+    return build
+
+
+def exact(horizon: int, *, damping: float = 0.0, value_map: ValueMap | None = None) -> Policy:
     """The exact method: at most `horizon` runs in all, each decision looking through to the last of them.
 
     With n runs made, N - n are left: V_{N-n-1} follows the next one (the paper's V_{N-n} is off by one against its
-    theorem 2.2).  On the fly the work is exponential in the horizon, hence at most 4.
+    theorem 2.2).  On the fly the work is exponential in the horizon, hence at most 4; with a value map at most K + 2.
     """
     whole_number(horizon, "horizon", example=3)
     _check_damping(damping)
+    if value_map is not None:
+        return MapPolicy(value_map, _exact_on_map(value_map, _horizon_of(value_map, horizon), damping))
     if horizon > _DEEPEST_EXACT:
         raise ValueError(f"horizon must be at most {_DEEPEST_EXACT} on the fly, got {horizon}; use relaxed(depth=2)")
 
@@ -57,6 +106,23 @@ def exact(horizon: int, *, damping: float = 0.0) -> Policy:
             if runs >= horizon:  # V_0 = -inf: at the horizon we always stop
                 return np.full(state.score.mean.shape, -np.inf)
             return on_the_fly(state, terms, depth=horizon - runs, damping=damping)
+
+        return values
+
+    return build
+
+
+def _exact_on_map(value_map: ValueMap, horizon: int, damping: float) -> Policy:
+    def build(controls: Array, seed: int) -> ControlValues:
+        ahead = foresight(value_map, controls)
+
+        def values(state: State, terms: Terms, runs: int) -> Array:
+            left = horizon - 1 - runs  # after the next run
+            if left < 0:
+                return np.full(state.score.mean.shape, -np.inf)
+            if left < 2:
+                return on_the_fly(state, terms, depth=left + 1, damping=damping)
+            return ahead.control_values(state, terms, left, damping=damping)
 
         return values
 
@@ -95,8 +161,20 @@ def gittins() -> Policy:
 
 def check_policy(policy: object) -> None:
     """A policy is what `relaxed()` returns, not `relaxed` itself."""
-    if not callable(policy) or policy in (relaxed, exact, sampled, gittins):
+    if isinstance(policy, ValueMap):
+        raise TypeError("policy must come from a call, got a ValueMap; write policy=mapped(value_map)")
+    if not callable(policy) or policy in (relaxed, exact, sampled, gittins, mapped):
         raise TypeError(f"policy must come from a call, got {policy!r}; write e.g. policy=relaxed(depth=2)")
+
+
+def _horizon_of(value_map: ValueMap, horizon: int | None) -> int:
+    if not isinstance(value_map, ValueMap):
+        raise TypeError(f"value_map must be a ValueMap, got {value_map!r}; write e.g. load_map('map.safetensors')")
+    most = value_map.deepest + 1
+    told = most if horizon is None else whole_number(horizon, "horizon", example=most)
+    if told > most:
+        raise ValueError(f"horizon must be at most {most} with this map, got {told}; it foresees no more runs")
+    return told
 
 
 def _check_damping(damping: float) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
-from autobct.belief.basis import Basis, additive
+from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.tuning.price import Price, parse_price
@@ -116,6 +116,8 @@ def basis_for(space: Space) -> Basis:
     Powers of every number, products of each two, and an indicator for every choice of a category.
     """
     numbers = len(space.numeric)
+    if numbers == space.dim and numbers in (1, 2):
+        return cubic() if numbers == 1 else additive_quartic()
     degree = {0: 1, 1: 3, 2: 4}.get(numbers, 2)
     return additive(space.dim, degree=degree, indicators=[i for group in space.groups for i in group])
 

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, finite_number, whole_number
-from autobct.belief.gaussian import Belief, Gaussian
+from autobct.belief.gaussian import Belief, Gaussian, Seen
 from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
+from autobct.tuning.choice import default_policy, told_policy
 from autobct.tuning.decision import Decision, Stop, Train
-from autobct.tuning.policy import Policy, check_policy, relaxed
+from autobct.tuning.policy import Policy
 from autobct.tuning.price import Price
 from autobct.tuning.problem import OVERHEAD, Problem, problem_of
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Space
 from autobct.value.simulate import KEPT
-from autobct.value.state import State, keep, run_price, stop_value, view
+from autobct.value.state import State, keep, run_price, stop_value
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
@@ -83,11 +84,17 @@ class Tuner:
             overhead=overhead,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
-        told_policy = relaxed(depth=2) if policy is None else policy
-        check_policy(told_policy)
         told_seed = 0 if seed is None else whole_number(seed, "seed", example=0, least=0)
-        self._values = told_policy(self.problem.controls, told_seed)
+        self._values, self._policy_note = (
+            default_policy(self.problem, told_seed) if policy is None else told_policy(policy, self.problem, told_seed)
+        )
         self._belief = self.problem.prior.belief
+        model, controls = self.problem.prior.model, self.problem.controls
+        self._features = model.score_basis(controls), model.cost_basis(controls)  # (G, J) each
+        self._noise = (
+            noise_at(model.score_noise, controls, "score_noise"),
+            noise_at(model.cost_noise, controls, "cost_noise"),
+        )
         self._runs: list[Run] = []
         self._finished: dict[int, int] = {}  # candidate -> its last finished run, in order of training
         self._failed: set[int] = set()
@@ -99,6 +106,11 @@ class Tuner:
     def belief(self) -> Belief:
         """What is believed now, in model units: a pure function of prior and history."""
         return self._belief
+
+    @property
+    def policy_note(self) -> str:
+        """One sentence: which policy decides, and why this one."""
+        return self._policy_note
 
     @property
     def history(self) -> tuple[Run, ...]:
@@ -133,7 +145,7 @@ class Tuner:
             return Stop("horizon", len(self._runs), self._in_hand())
         train = self._train(state, chosen, float(values[chosen]), stop)
         if self._asked > 0 and values[chosen] <= stop:
-            return Stop("not worth it", len(self._runs), self._in_hand(), train)
+            return Stop("not worth it", len(self._runs), train.stop_value, train)
         self._pending[train.trial] = (train, chosen)
         self._asked += 1
         return train
@@ -196,16 +208,28 @@ class Tuner:
         kept = self._kept([*self._finished, *(chosen for _, chosen in self._pending.values())])
         shown = self._shown.copy()
         shown[kept] = kept
-        state = view(belief, self.problem.prior.model, self.problem.controls[shown])
+        state = self._view(belief, shown)
         closed = [int(index) for index in kept if int(index) in self._failed]
         return keep(replace(state, score=_known(state.score, closed)) if closed else state, kept)
+
+    def _view(self, belief: Belief, shown: Indices) -> State:
+        """The belief at some of the candidates, as `view` has it, with nothing in hand."""
+        (score, cost), (score_noise, cost_noise) = self._features, self._noise
+        none = np.empty(0, dtype=np.intp)
+        return State(
+            Seen(belief.score, score[shown]),
+            Seen(belief.cost, cost[shown]),
+            score_noise[shown],
+            cost_noise[shown],
+            none,
+        )
 
     def _kept(self, trained: Sequence[int]) -> Indices:
         """Which of the trained candidates a lookahead follows: the last, or with recall the best few as believed."""
         if not self.problem.terms.recall or len(trained) <= 1:
             return np.array(trained[-1:], dtype=np.intp)
         indices = np.array(list(dict.fromkeys(trained)), dtype=np.intp)
-        means = view(self._belief, self.problem.prior.model, self.problem.controls[indices]).score.mean
+        means = self._features[0][indices] @ self._belief.score.mean
         return indices[np.argsort(-means, kind="stable")[:KEPT]]
 
     def _train(self, state: State, chosen: int, value: float, stop: float) -> Train:
@@ -229,8 +253,10 @@ class Tuner:
         return float(stop_value(state)) if state.kept.size else 0.0
 
     def _in_hand(self) -> float | None:
-        best = self.best
-        return None if best is None else self.believed_score(best.control)
+        kept = self._kept(list(self._finished))
+        if kept.size == 0:
+            return None
+        return float(self.problem.score_scale.to_raw(float(self._features[0][kept[0]] @ self._belief.score.mean)))
 
     def believed_score(self, control: Array) -> float:
         """The believed score at a control (p,), in the user's units."""

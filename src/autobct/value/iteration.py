@@ -13,10 +13,14 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices, whole_number
 from autobct.value.lookahead import Continuation, control_values, never, one_run_value
 from autobct.value.rules import Nodes
+from autobct.value.simulate import rows
 from autobct.value.state import State, Terms
 
 Fit = Callable[[State, Array], Continuation]
 """(cloud, values at its states (n,)) -> a function of states that approximates them: line 6 of algorithm 3."""
+
+Progress = Callable[[int, int], None]
+"""Told after every chunk: (which run, from 1; how many states of the cloud are done in it)."""
 
 
 def value_iteration(
@@ -28,14 +32,27 @@ def value_iteration(
     fit: Fit,
     start: Continuation = never,
     inner: Indices | None = None,
+    chunk: int = 512,
+    expand: Callable[[State], State] | None = None,
+    progress: Progress | None = None,
 ) -> list[Continuation]:
     """V~_1 .. V~_N: each is T applied to the one before it at every state of the cloud, then fitted.
 
-    start:  V~_0, usually -inf (never), in which case V_1 is taken in closed form
+    start:   V~_0, usually -inf (never), in which case V_1 is taken in closed form
+    chunk:   how many states T is applied to at a time; bounds the memory, changes nothing else
+    expand:  what a chunk is seen through before T is applied, e.g. at more candidates than the cloud is kept at
+             (`features.expansion`); the regression is given the cloud as it is
     """
     value, fitted = start, []
-    for _ in range(whole_number(runs, "runs", example=4)):
-        fitted.append(fit(cloud, bellman(cloud, terms, nodes, value, inner=inner)))
+    for run in range(1, whole_number(runs, "runs", example=4) + 1):
+        targets = np.empty(len(cloud.score.mean))
+        for first in range(0, len(targets), whole_number(chunk, "chunk", example=512)):
+            part = rows(cloud, slice(first, first + chunk))
+            seen = part if expand is None else expand(part)
+            targets[first : first + chunk] = bellman(seen, terms, nodes, value, inner=inner)
+            if progress is not None:
+                progress(run, min(first + chunk, len(targets)))
+        fitted.append(fit(cloud, targets))
         value = fitted[-1]
     return fitted
 

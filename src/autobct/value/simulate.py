@@ -73,7 +73,7 @@ def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, t
         going = values.max(axis=-1) > stop_value(state) + tolerance  # always before the first run
         if not going.any():
             break
-        active, state, values = active[going], _rows(state, going), values[going]
+        active, state, values = active[going], rows(state, going), values[going]
         chosen = values.argmax(axis=-1)
         trained[active, run] = chosen
         state, paid = _observed(state, terms, luck, active, chosen, run)
@@ -127,11 +127,16 @@ def _repeated(state: State, count: int) -> State:
     return State(spread(state.score), spread(state.cost), state.score_noise, state.cost_noise, kept)
 
 
-def _rows(state: State, chosen: Array) -> State:
+def rows(state: State, chosen: Array | Indices | slice) -> State:
+    """Some of a batch of states: by index, mask or slice of the leading axis.  Noise may be batched or shared."""
+
+    def part(noise: Array) -> Array:
+        return noise[chosen] if noise.ndim > 1 else noise
+
     return State(
         Gaussian(state.score.mean[chosen], state.score.cov[chosen]),
         Gaussian(state.cost.mean[chosen], state.cost.cov[chosen]),
-        state.score_noise,
-        state.cost_noise,
+        part(state.score_noise),
+        part(state.cost_noise),
         state.kept[chosen],
     )

@@ -109,7 +109,7 @@ def gather(values: NDArray[Number], index: Indices) -> NDArray[Number]:
 
 def variance(belief: Gaussian) -> Array:
     """Variances at the candidates, never negative by rounding.  (..., G)."""
-    return np.maximum(np.diagonal(belief.cov, axis1=-2, axis2=-1), 0.0)
+    return belief.variances
 
 
 def score_gains(state: State) -> Array:

@@ -1,0 +1,82 @@
+"""The games that maps are built and judged in: the paper's two bases, on the unit interval and the unit square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autobct.belief.arrays import Array, Indices
+from autobct.belief.basis import Basis, additive_quartic, cubic
+from autobct.belief.cost import LOG_LINEAR
+from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior, default_prior, paper_prior, with_log_cost
+from autobct.value.cloud import control_grid
+
+PAPER_NAMES = {dim: tuple(name for name, prior in PAPER_PRIORS.items() if prior.dim == dim) for dim in (1, 2)}
+"""The paper's examples of each dimension, by name."""
+
+_BASES = {1: cubic, 2: additive_quartic}
+_WITHOUT_KNOWLEDGE = {
+    "default": Expectations(),
+    "default-costly": Expectations(cost_level=0.0, cost_spread=1.5),
+}
+
+
+def basis_of(dim: int) -> Basis:
+    """The paper's basis in 1-D or 2-D."""
+    if dim not in _BASES:
+        raise ValueError(f"dim must be 1 or 2, got {dim!r}")
+    return _BASES[dim]()
+
+
+def reference_controls(dim: int) -> Array:
+    """Where a map looks at a belief: 11 controls in 1-D, 5 x 5 in 2-D."""
+    return control_grid(11 if dim == 1 else 5, dim)
+
+
+def neighbour_pairs(dim: int) -> Indices:
+    """Pairs of neighbouring references, coordinate by coordinate.  (2, E)."""
+    side = round(len(reference_controls(dim)) ** (1 / dim))
+    grid = np.arange(side**dim).reshape((side,) * dim)
+    ends = [(np.delete(grid, -1, axis).ravel(), np.delete(grid, 0, axis).ravel()) for axis in reversed(range(dim))]
+    return np.stack([np.concatenate(part) for part in zip(*ends, strict=True)]).astype(np.intp)
+
+
+def training_controls(dim: int) -> Array:
+    """Candidates that values are learned on: 21 in 1-D, 9 x 9 in 2-D."""
+    return control_grid(21 if dim == 1 else 9, dim)
+
+
+def judging_controls(dim: int) -> Array:
+    """Candidates that policies are judged on: 41 in 1-D, 9 x 9 in 2-D."""
+    return control_grid(41 if dim == 1 else 9, dim)
+
+
+def default_names(dim: int, cost: str) -> tuple[str, ...]:
+    """The first beliefs a map is learned around: the paper's, and under the log-linear cost what `tune` starts with."""
+    basis_of(dim)
+    return PAPER_NAMES[dim] + (tuple(_WITHOUT_KNOWLEDGE) if cost == LOG_LINEAR.name else ())
+
+
+def priors_of(priors: Sequence[str | Prior], dim: int, cost: str) -> list[Prior]:
+    """First beliefs in one basis under one cost model; the paper's names are translated to that cost model."""
+    found = [_named(one, dim, cost) if isinstance(one, str) else one for one in priors]
+    basis = basis_of(dim)
+    for prior in found:
+        names = (prior.model.score_basis.name, prior.model.cost_basis.name)
+        if names != (basis.name, basis.name):
+            raise ValueError(f"priors of a {dim}-D map must use the basis {basis.name!r}, got {' and '.join(names)}")
+        if prior.model.cost_model.name != cost:
+            raise ValueError(f"priors must have the {cost} cost of the map, got one with {prior.model.cost_model.name}")
+        if callable(prior.model.score_noise) or callable(prior.model.cost_noise):
+            raise ValueError("priors of a map must have constant noise, got a function of the control")
+    return found
+
+
+def _named(name: str, dim: int, cost: str) -> Prior:
+    log_cost = cost == LOG_LINEAR.name
+    if log_cost and name in _WITHOUT_KNOWLEDGE:
+        return default_prior(basis_of(dim), _WITHOUT_KNOWLEDGE[name])
+    if name not in default_names(dim, cost):
+        raise ValueError(f"a {dim}-D {cost} prior must be one of {', '.join(default_names(dim, cost))}, got {name!r}")
+    return with_log_cost(paper_prior(name)) if log_cost else paper_prior(name)

@@ -1,0 +1,1 @@
+"""Value maps as files: how one is written, checked and found."""

@@ -1,0 +1,162 @@
+"""Value maps as files: written with everything needed to trust and to rebuild them, read strictly.
+
+| in the file | what |
+|---|---|
+| `network.0.weights.0`, ... | V_2, V_3, .. |
+| `references`, `neighbours` | where the map looks at a belief |
+| `probe.*` | states, and the values the map must give there |
+| notes | format, the game (`MapSpec`), and what the builder tells: settings, versions, seed, device, time, worth |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autobct.maps.container import MapFileError, Tensors, pack, unpack
+from autobct.maps.probes import Probes, check_probes, probes_of
+from autobct.maps.store import read_file, read_shipped, write_file
+from autobct.value.map import ValueMap
+from autobct.value.map_spec import MapSpec
+from autobct.value.network import Network
+
+FORMAT = "1"
+KIND = "network"
+
+Source = str | os.PathLike[str] | bytes
+"""A path, or the bytes of a file."""
+
+_GAME = ("basis", "dim", "cost_model", "recall", "overhead", "prices", "noises")
+_MOST_NETWORKS, _MOST_REFERENCES = 64, 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapFile:
+    """A map, what its builder tells of it, and its probe points."""
+
+    value_map: ValueMap
+    about: Mapping[str, str]
+    probes: Probes
+
+
+def save_map(path: str | os.PathLike[str], value_map: ValueMap, about: Mapping[str, str]) -> None:
+    """Write a map in one step.  about: settings, versions, seed, device, time, worth, certificate: text to text.
+
+    OSError if the disk is full, MapFileError if a note cannot be kept.
+    """
+    write_file(path, map_bytes(value_map, about))
+
+
+def map_bytes(value_map: ValueMap, about: Mapping[str, str]) -> bytes:
+    """The file of a map: the same bytes for the same map and notes."""
+    spec = value_map.spec
+    taken = {"kind", "format", *_GAME} & set(about)
+    if taken:
+        raise MapFileError(f"the notes of a map may not contain {', '.join(sorted(taken))}: the file tells that itself")
+    tensors: dict[str, NDArray[Any]] = {
+        "references": np.asarray(spec.references, dtype=np.float64),
+        "neighbours": np.asarray(spec.neighbours, dtype=np.int32),
+        **probes_of(value_map).to_tensors(),
+    }
+    for index, network in enumerate(value_map.networks):
+        tensors |= network.to_tensors(f"network.{index}")
+    plain = {
+        "basis": spec.basis,
+        "dim": int(spec.dim),
+        "cost_model": spec.cost_model,
+        "recall": bool(spec.recall),
+        "overhead": float(spec.overhead),
+        "prices": [float(end) for end in spec.prices],
+        "noises": [float(end) for end in spec.noises],
+    }
+    game = {name: json.dumps(plain[name]) for name in _GAME}
+    return pack(tensors, {**about, **game, "kind": KIND, "format": FORMAT})
+
+
+def read_map(source: Source) -> MapFile:
+    """A map file, read but not yet verified; MapFileError, in one sentence, if anything is amiss."""
+    tensors, notes = unpack(source if isinstance(source, bytes) else read_file(source))
+    if notes.get("kind") != KIND or notes.get("format") != FORMAT:
+        raise MapFileError(
+            f"the map file is of kind {notes.get('kind')!r:.40}, format {notes.get('format')!r:.40}; "
+            f"this version reads kind {KIND!r}, format {FORMAT!r}"
+        )
+    try:
+        spec = _spec(tensors, notes)
+        networks = _networks(tensors)
+        probes = Probes.from_tensors(tensors, spec)
+        value_map = ValueMap(spec, networks)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise MapFileError(f"the map file is not whole: {error}") from None
+    about = {name: text for name, text in notes.items() if name not in ("kind", "format", *_GAME)}
+    return MapFile(value_map, about, probes)
+
+
+def verify(source: Source) -> float:
+    """Read a map file and recompute its probe points: the largest difference found; MapFileError beyond 1e-5."""
+    found = read_map(source)
+    return check_probes(found.value_map, found.probes)
+
+
+def load_map(source: Source) -> ValueMap:
+    """The map in a file, verified; MapFileError, in one sentence, if it cannot be trusted to be whole."""
+    found = read_map(source)
+    check_probes(found.value_map, found.probes)
+    return found.value_map
+
+
+@cache
+def shipped_map(name: str) -> ValueMap:
+    """A map that came with the package; read once."""
+    return read_map(read_shipped(name)).value_map
+
+
+def _spec(tensors: Tensors, notes: Mapping[str, str]) -> MapSpec:
+    game = {name: json.loads(notes[name]) for name in _GAME}
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "basis": str,
+        "dim": int,
+        "cost_model": str,
+        "recall": bool,
+        "overhead": (int, float),
+    }
+    if any(not isinstance(game[name], kind) for name, kind in kinds.items()):
+        raise ValueError("it does not say what game it is for")
+    low_high = [game[name] for name in ("prices", "noises")]
+    if any(not isinstance(pair, list) or [type(end) for end in pair] != [float, float] for pair in low_high):
+        raise ValueError("it does not say which prices and noises it is for")
+    references, neighbours = tensors["references"], tensors["neighbours"]
+    if len(references) > _MOST_REFERENCES or references.dtype != np.float64 or neighbours.dtype.kind != "i":
+        raise ValueError("its references are not controls, or too many")
+    prices, noises = ((pair[0], pair[1]) for pair in low_high)
+    return MapSpec(
+        basis=game["basis"],
+        dim=game["dim"],
+        cost_model=game["cost_model"],
+        recall=game["recall"],
+        overhead=float(game["overhead"]),
+        references=references,
+        neighbours=neighbours.astype(np.intp),
+        prices=prices,
+        noises=noises,
+    )
+
+
+def _networks(tensors: Tensors) -> tuple[Network, ...]:
+    names = {name for name in tensors if name.startswith("network.")}
+    count = len({name.split(".")[1] for name in names})
+    if not 0 < count <= _MOST_NETWORKS:
+        raise ValueError(f"it must have 1 to {_MOST_NETWORKS} networks, got {count}")
+    networks = tuple(Network.from_tensors(tensors, f"network.{index}") for index in range(count))
+    known = {name for index, network in enumerate(networks) for name in network.to_tensors(f"network.{index}")}
+    others = {name for name in tensors if not name.startswith("probe.")} - known - {"references", "neighbours"}
+    if others:
+        raise ValueError(f"it holds {len(others)} arrays that do not belong there")
+    return networks

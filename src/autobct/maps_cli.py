@@ -1,0 +1,249 @@
+"""`autobct maps`: list, look into, verify, build and certify value maps."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from autobct.build.certificate import Row
+    from autobct.build.opened import Opened
+
+app = typer.Typer(
+    name="maps",
+    help="Value maps: computed once, trusted, used for every problem of their kind.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+Progress = Callable[[int, int, str], None]
+
+_INSTALL = "pip install 'autobct[build]'"
+_LIBRARIES = {"torch": "torch", "sklearn": "scikit-learn"}
+
+
+class Cost(StrEnum):
+    """How cost is believed in."""
+
+    LINEAR = "linear"
+    LOG_LINEAR = "log-linear"
+
+
+class Regression(StrEnum):
+    """What values are fitted with."""
+
+    NETWORK = "network"
+    FOREST = "forest"
+
+
+class Device(StrEnum):
+    """Where torch computes."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+Named = Annotated[str, typer.Argument(metavar="FILE-or-name", help="A map file, or the name of a map in the package.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers on the same device.")]
+
+
+@app.command("list")
+def list_maps() -> None:
+    """The maps that came with the package."""
+    from autobct.build.opened import open_map
+    from autobct.maps.store import shipped
+
+    names = list(shipped())
+    if not names:
+        typer.echo("No maps came with this package; build one with: autobct maps build OUT.safetensors")
+    for name in names:
+        with _one_sentence(1):
+            opened = open_map(name)
+        typer.echo(f"{name}  {opened.size / 1024:.0f} KB  {opened.game}")
+
+
+@app.command()
+def info(name: Named) -> None:
+    """What a map is for, how it was built, and what it was found to be worth."""
+    opened = _opened(name)
+    typer.echo(f"{name}: {opened.kind} map, {opened.size / 1024:.0f} KB\n{opened.game}")
+    for key, text in opened.about.items():
+        if key not in ("build", "policy"):
+            typer.echo(f"{key}: {text}")
+    if "build" in opened.about:
+        typer.echo("built with\n" + "\n".join(f"  {line}" for line in opened.about["build"].splitlines()))
+    if opened.rows:
+        typer.echo("judged when built")
+        _print_rows(opened.rows)
+
+
+@app.command()
+def verify(name: Named) -> None:
+    """Check that a map is whole and gives the values that were stored with it."""
+    opened = _opened(name, damaged=1)
+    with _one_sentence(1):
+        error = opened.check()
+    typer.echo(f"{name} is whole, and gives the values stored with it (largest difference {error:.1e}).")
+
+
+@app.command()
+def build(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, ending in .safetensors.")],
+    dim: Annotated[int, typer.Option(min=1, max=2, help="Number of hyperparameters.")] = 1,
+    cost: Annotated[Cost, typer.Option(help="How cost is believed in.")] = Cost.LINEAR,
+    recall: Annotated[bool, typer.Option("--recall/--last", help="Return the best model, or the last one.")] = False,
+    regression: Annotated[Regression, typer.Option(help="Our networks, or the paper's forests.")] = Regression.NETWORK,
+    runs: Annotated[int | None, typer.Option(min=1, help="Value functions to compute.")] = None,
+    states: Annotated[int | None, typer.Option(min=1, help="States to learn on.")] = None,
+    seed: Seed = 0,
+    device: Annotated[Device, typer.Option(help="Where torch computes.")] = Device.CPU,
+    quick: Annotated[bool, typer.Option("--quick", help="A poor map in seconds.")] = False,
+) -> None:
+    """Build a map; after a kill, the same command goes on where it was."""
+    work = _work_folder(out)
+    if regression is Regression.FOREST and (recall or device is Device.CUDA):
+        _fail("A forest map is the paper's: it returns the last model and is built on the CPU.")
+    with _one_sentence(2), _shown_progress() as progress, _interruptible(work):
+        if regression is Regression.FOREST:
+            from autobct.build.forest_builder import build_forest, quick_or_paper
+
+            path = build_forest(quick_or_paper(dim, cost, runs, states, seed, quick=quick), work, progress)
+        else:
+            from autobct.build.builder import build_map, request_for
+
+            wanted = request_for(dim, cost, recall, runs, states, seed, device, quick=quick)
+            path = build_map(wanted, work, progress)
+        from autobct.build.checkpoints import clear_checkpoints
+
+        os.replace(path, out)
+        clear_checkpoints(work)
+    typer.echo(f"{out} is written, {out.stat().st_size / 1024:.0f} KB.")
+
+
+@app.command()
+def certify(
+    name: Named,
+    prior: Annotated[
+        str | None, typer.Option(help="One of the paper's priors; all of the map's dimension if none.")
+    ] = None,
+    price: Annotated[float, typer.Option(help="What one unit of cost is worth in score.")] = 0.16,
+    draws: Annotated[int, typer.Option(min=2, help="Simulated tunings for each prior.")] = 20_000,
+    seed: Seed = 0,
+    device: Annotated[Device, typer.Option(help="Where torch computes, if it is installed.")] = Device.CPU,
+) -> None:
+    """Simulate the map's policy against depth-2 lookahead on the same luck."""
+    opened = _opened(name)
+    started = time.perf_counter()
+    rows: list[Row] = []
+    with _one_sentence(2):
+        trial = opened.trial(prior, price, draws, seed, device)
+        typer.echo(trial.note, err=True)
+        with _shown_progress() as progress:
+            for row in trial.rows(lambda done: progress(done, draws * len(trial.names), "")):
+                rows.append(row)
+    _print_rows(rows)
+    took = time.perf_counter() - started
+    typer.echo(f"seed {seed}, {draws:,} draws a prior, price {price:g}, {trial.library}, {took:.0f} s")
+    problems = [f"{row.prior}: {row.problem}." for row in rows if row.problem is not None]
+    if problems:
+        typer.echo("\n".join(problems), err=True)
+        raise typer.Exit(1)
+
+
+def _print_rows(rows: list[Row]) -> None:
+    typer.echo(
+        f"{'prior':<12}{'net':>8}{'depth 2':>9}  {'difference':<18}{'costs positive':<18}"
+        f"{'runs':>6}{'depth 2':>9}{'at 40':>8}"
+    )
+    for row in rows:
+        typer.echo(
+            f"{row.prior:<12}{row.net:8.4f}{row.base_net:9.4f}  {_paired(row.gap, row.gap_error)}"
+            f"{_paired(row.positive_gap, row.positive_gap_error)}{row.runs:6.2f}{row.base_runs:9.2f}"
+            f"{100 * row.capped:6.2f} %"
+        )
+
+
+def _paired(gap: float, error: float) -> str:
+    return f"{gap:+.4f} ± {error:.4f}".ljust(18)
+
+
+def _work_folder(out: Path) -> Path:
+    """Where an unfinished build of `out` lives, once `out` is a file that can be written."""
+    from autobct.maps.store import SUFFIX
+
+    if out.suffix != SUFFIX:
+        _fail(f"'{out}' must end in {SUFFIX}.")
+    if not out.absolute().parent.is_dir():
+        _fail(f"The folder of '{out}' does not exist.")
+    if out.exists():
+        _fail(f"'{out}' exists already; remove it, or give another name.")
+    return out.with_suffix(".build")
+
+
+def _opened(name: str, *, damaged: int = 2) -> Opened:
+    from autobct.build.opened import exists, open_map
+
+    if not exists(name):
+        _fail(f"There is no file '{name}' and no map of that name in the package; see: autobct maps list")
+    with _one_sentence(damaged):
+        return open_map(name)
+
+
+@contextlib.contextmanager
+def _one_sentence(code: int) -> Iterator[None]:
+    """What is wrong, without a traceback."""
+    try:
+        yield
+    except ImportError as error:
+        library = _LIBRARIES.get((error.name or "").partition(".")[0])
+        if library is None:
+            raise
+        _fail(f"This needs {library}, which is not installed; install it with: {_INSTALL}")
+    except (ValueError, RuntimeError, OSError) as error:
+        if type(error).__module__.partition(".")[0] not in ("builtins", "autobct"):
+            raise
+        _fail(str(error), code)
+
+
+@contextlib.contextmanager
+def _interruptible(work: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        _fail(f"Interrupted; what was found is kept in {work}, and the same command goes on from there.", 130)
+
+
+@contextlib.contextmanager
+def _shown_progress() -> Iterator[Progress]:
+    """A bar on a terminal, a plain line for every part elsewhere; on stderr, for the answer is on stdout."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, text: typer.echo(f"[{done}/{total}] {text}", err=True) if text else None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def progress(done: int, total: int, text: str) -> None:
+            bar.update(task, completed=done, total=total)
+            if text:
+                bar.console.print(text, markup=False)
+
+        yield progress
+
+
+def _fail(sentence: str, code: int = 2) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(code)

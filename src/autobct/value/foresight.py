@@ -1,0 +1,120 @@
+"""Lambda with a value map behind it, for the candidates of one problem: what a decision with a map computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from autobct.belief.arrays import Array, Indices
+from autobct.belief.gaussian import Gaussian
+from autobct.value.map import ValueMap
+from autobct.value.map_spec import BASES, MapMismatch, MapSpec
+from autobct.value.on_the_fly import Level, on_the_fly
+from autobct.value.outlook import lookout
+from autobct.value.rules import product, stratified
+from autobct.value.sieve import Sieve, sieve
+from autobct.value.simulate import rows
+from autobct.value.state import State, Terms
+
+SCORE_RULE, COST_RULE = stratified(8), stratified(3)
+"""Outcomes of a run: those that maps are trained with."""
+
+_WEIGHTS = np.outer(SCORE_RULE.weights, COST_RULE.weights).ravel()
+_ON_TOP = (product(stratified(6), stratified(3)), product(stratified(4), stratified(2)))
+_AT_A_TIME = 32  # candidates whose successors' successors are kept in memory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foresight:
+    """A map seen from the candidates (G, p) of a problem.
+
+    to_references: (R,) where the references are among the candidates, or (R, G) by linear algebra
+    """
+
+    value_map: ValueMap
+    to_references: Array | Indices
+    sieve: Sieve
+
+    def control_values(self, state: State, terms: Terms, runs_left: int, *, damping: float = 0.0) -> Array:
+        """Lambda(x, (1 - damping) V_n) for n >= 2 runs left after the next: (..., G).
+
+        The best candidate's value is exact; values of those far from the best are averages of their neighbours'.
+        """
+        if state.score.mean.ndim > 1:
+            return np.stack([self.control_values(one, terms, runs_left, damping=damping) for one in _each(state)])
+        spec, network = self.value_map.spec, self.value_map.network(runs_left)
+        ready = lookout(state, terms, self.to_references, spec.neighbours)
+
+        def evaluate(chosen: Indices) -> Array:
+            after = ready.after(chosen, SCORE_RULE, COST_RULE)
+            going_on = self.value_map.evaluate(network, after)
+            worth = np.maximum(after.level + after.scale * after.stop, (1 - damping) * going_on)
+            return np.asarray(_WEIGHTS @ worth.reshape(-1, len(chosen)) - ready.prices[chosen])
+
+        return self.sieve.values(evaluate)
+
+    def on_top(self, state: State, terms: Terms, runs_left: int, *, depth: int, damping: float = 0.0) -> Array:
+        """OTF(x, depth; V_n): on-the-fly steps on top of the map, the paper's second modification.  (..., G)."""
+        if depth == 1:
+            return self.control_values(state, terms, runs_left, damping=damping)
+        if state.score.mean.ndim > 1:
+            return np.stack([self.on_top(x, terms, runs_left, depth=depth, damping=damping) for x in _each(state)])
+        inner = np.arange(len(self.value_map.spec.references))
+        levels = [Level(nodes, inner) for nodes in _ON_TOP]
+        terminal = self.value_map.continuation(runs_left)
+
+        def some(chosen: Indices) -> Array:
+            seen = self._seen(state, chosen)
+            values = on_the_fly(seen, terms, depth=depth, terminal=terminal, levels=levels, damping=damping)
+            return values[-len(chosen) :]
+
+        def evaluate(chosen: Indices) -> Array:
+            parts = np.array_split(chosen, -(-len(chosen) // _AT_A_TIME))
+            return np.concatenate([some(part) for part in parts])
+
+        return self.sieve.values(evaluate)
+
+    def _seen(self, state: State, chosen: Indices) -> State:
+        """The belief at the references, then at the models in hand, then at some candidates."""
+        hand = np.maximum(state.kept, 0)
+        at = np.eye(state.size)
+        first = at[self.to_references.astype(np.intp)] if self.to_references.ndim == 1 else self.to_references
+        seen = np.concatenate([first, at[hand], at[chosen]])
+
+        def noise(values: Array) -> Array:
+            return np.concatenate([np.full(len(first), values[0]), values[hand], values[chosen]])
+
+        def part(belief: Gaussian) -> Gaussian:
+            return belief.at(seen)
+
+        kept = np.where(state.kept >= 0, len(first) + np.arange(len(hand)), -1)
+        return State(part(state.score), part(state.cost), noise(state.score_noise), noise(state.cost_noise), kept)
+
+
+def _each(state: State) -> Iterator[State]:
+    """The states of a batch, one by one."""
+    return (rows(state, np.asarray(i)) for i in range(len(state.score.mean)))
+
+
+def foresight(value_map: ValueMap, controls: Array) -> Foresight:
+    """A map for candidate controls (G, p); MapMismatch if they do not tell what the map must know."""
+    return Foresight(value_map, _to_references(value_map.spec, controls), sieve(controls))
+
+
+def _to_references(spec: MapSpec, controls: Array) -> Array | Indices:
+    """The references among the candidates, or as linear functions of them: exact, both being linear in the weights."""
+    basis = BASES[spec.basis]
+    if controls.shape[1] != spec.dim:
+        raise MapMismatch(f"map: controls in {spec.dim}-D\nproblem: controls in {controls.shape[1]}-D")
+    distance = np.abs(controls - spec.references[:, None, :]).max(axis=-1)  # (R, G)
+    if distance.min(axis=1).max() < 1e-9:
+        return np.asarray(distance.argmin(axis=1))
+    features = basis(controls)
+    rank = int(np.linalg.matrix_rank(features))
+    if rank < basis.size:
+        raise MapMismatch(
+            f"map: {basis.size} weights to be told apart\nproblem: {len(controls)} candidates tell {rank}"
+        )
+    return np.asarray(basis(spec.references) @ np.linalg.pinv(features))
