@@ -78,7 +78,7 @@ def main() -> None:
     settings = {"default": (base, OVERHEAD)}
     settings |= {f"overhead={value}": (base, value) for value in (0.0, 0.0005, 0.005)}
     for name, values in {
-        "score_shape": (0.05, 0.1, 0.4),
+        "score_shape": (0.1, 0.2, 0.5),
         "score_spread": (0.1, 0.4),
         "cost_shape": (0.5, 2.0),
         "score_noise": (0.01, 0.05),

@@ -108,8 +108,11 @@ def test_a_function_with_the_wrong_shape_is_refused() -> None:
 
 
 def test_no_function_is_refused() -> None:
-    with pytest.raises(ValueError, match="basis needs at least one function"):
-        Basis.of([], dim=1)
+    for given in ([], [3], len):
+        with pytest.raises(TypeError, match="functions must be a list of functions"):
+            Basis.of(given, dim=1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="dim must be a whole number of at least 1"):
+        Basis.of([lambda u: u[..., 0]], dim=0)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 5])

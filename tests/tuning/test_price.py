@@ -122,3 +122,16 @@ def test_any_other_text_is_read_or_refused_with_an_example(text: str) -> None:
         assert parse_price(str(price)) == price
         return
     assert sentence.endswith("'0.01 per 30s'")
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1 % accuracy per 10 minutes", "1% per 10min"),
+        ("5 % of accuracy per day", "5% per day"),
+        ("0.01 score per 3", "0.01 per 3"),
+        ("1 per cent per h", "1% per h"),
+    ],
+)
+def test_what_the_score_is_may_be_said(text: str, plain: str) -> None:
+    assert parse_price(text) == parse_price(plain)

@@ -215,7 +215,6 @@ TWO_D = paper_prior("cnn-2d")
         ({"cost_range": (0, 0)}, "cost_range is empty.*write"),
         ({"cost_range": (0, math.inf)}, "cost_range must be finite.*write"),
         ({"cost_range": "1-10"}, "cost_range must be two numbers.*write"),
-        ({"cost_range": AffineLog(1, 10)}, "cost_range must be two numbers.*write"),
         ({"cost_range": (-1, 10)}, r"cost_range must not be negative, got \(-1.0, 10.0\); write e.g. \(1, 60\)"),
         ({"cost_range": Affine(-1, 10)}, "cost_range must not be negative.*write e.g."),
         ({"prior": TWO_D}, "prior is for 2 coordinates but the space has 1; use bases with dim=1"),
@@ -252,3 +251,14 @@ def test_bad_input_names_the_argument_and_what_to_write(changed: dict[str, Any],
 def test_an_unbounded_basis_is_refused() -> None:
     with pytest.raises(ValueError, match=r"basis 'pole' is not finite and bounded on the unit cube: .*use functions"):
         Basis.of([lambda u: 1 / (u[..., 0] - 1 / 3)], dim=1, name="pole")
+
+
+def test_an_affine_log_cost_scale_is_the_scale_of_a_linear_cost_and_a_range_for_a_log_linear_one() -> None:
+    scale = AffineLog(1, 10)
+    linear = problem_of(LINE, 0.01, cost_range=scale, prior=PAPER)
+    assert linear.cost_scale is scale
+    assert linear.cost_observed(math.sqrt(10)) == pytest.approx(0.5)
+    assert linear.cost_observed(0.0) == pytest.approx(-4.0)  # a cost of nothing counts as a tiny one
+    assert linear.terms.price == pytest.approx(0.01 * math.log(10))  # per unit of log cost
+    plain, logged = (problem_of(LINE, 0.01, cost_range=told) for told in ((1, 10), scale))
+    np.testing.assert_allclose(plain.prior.belief.cost.mean, logged.prior.belief.cost.mean)

@@ -263,7 +263,7 @@ def test_runs_under_way_count_towards_max_runs() -> None:
     asked = [ask_train(tuner), ask_train(tuner)]
     stop = tuner.ask()
     assert isinstance(stop, Stop)
-    assert (stop.reason, stop.runs, stop.value) == ("max_runs", 0, None)
+    assert (stop.reason, stop.runs, stop.value) == ("max_runs", 2, None)
     tuner.tell(asked[1], 0.7, 1.0)
     tuner.tell(asked[0], 0.6, 1.0)
     stop = tuner.ask()
@@ -484,3 +484,18 @@ def test_the_example_in_the_documentation() -> None:
         x = decision.params["x"]
         tuner.tell(decision, score=1 - (x - 0.3) ** 2, cost=1 + x)
     assert tuner.best is not None
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("diverged", [-1e30, -1e4])
+def test_one_diverged_score_does_not_bend_the_belief_elsewhere(first: bool, diverged: float) -> None:
+    """Told first or later, it counts as bad, no more: the best of the others is returned and believed."""
+    tuner = Tuner(LINE, price=1e-4, max_runs=8)
+    bad = 0 if first else 2
+    while isinstance(decision := tuner.ask(), Train):
+        number = len(tuner.history)
+        tuner.tell(decision, diverged if number == bad else hill(decision.params)[0], 1.0)
+    assert len(tuner.history) > bad
+    assert tuner.best is not None
+    assert tuner.best.score == pytest.approx(max(r.score for r in tuner.history if r.score is not None), abs=0.05)
+    assert tuner.believed_score(tuner.best.control) == pytest.approx(tuner.best.score, abs=0.2)

@@ -49,6 +49,8 @@ def whole_number(value: object, name: str, *, example: int, least: int = 1) -> i
 
 def finite_number(value: object, name: str, *, least: float = -math.inf) -> float:
     """`value` as a finite float of at least `least`, or one sentence why it is not."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     number = float(value)

@@ -18,19 +18,24 @@ from itertools import combinations
 
 import numpy as np
 
-from autobct.belief.arrays import Array, broadcast_values
+from autobct.belief.arrays import Array, broadcast_values, whole_number
 
 _LARGE = 1e6  # a feature beyond this on the unit cube is taken for unbounded: assumption (A) of the paper
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Functions phi_1..phi_J on the unit cube.  function: controls (..., p) -> features (..., J)."""
+    """Functions phi_1..phi_J on the unit cube.
+
+    function:  controls (..., p) -> features (..., J)
+    degrees:   how wiggly each function is, the constant 0; all others count as 1 if not given
+    """
 
     name: str
     dim: int
     size: int
     function: Callable[[Array], Array]
+    degrees: tuple[int, ...] = ()
 
     def __call__(self, controls: Array) -> Array:
         """Features of the controls: (..., p) -> (..., J)."""
@@ -42,8 +47,10 @@ class Basis:
 
         Each must be bounded and finite on [0, 1]^p, assumption (A) of the paper; this is checked.
         """
-        if not functions:
-            raise ValueError("basis needs at least one function, e.g. [lambda u: np.ones(u.shape[:-1])]")
+        whole_number(dim, "dim", example=1)
+        given: object = functions
+        if not (isinstance(given, list | tuple) and given and all(callable(f) for f in given)):
+            raise TypeError("functions must be a list of functions, e.g. [lambda u: np.ones(u.shape[:-1])]")
 
         def stacked(controls: Array) -> Array:
             label = f"every function of basis {name!r}"
@@ -75,7 +82,9 @@ def additive(
         columns += [controls[..., i] for i in indicators]
         return np.stack(columns, axis=-1)
 
-    return Basis(name or f"additive-{degree}-in-{dim}", dim, size, features)
+    powers = [k for _ in numeric for k in range(1, degree + 1)]
+    degrees = (0, *powers, *(2 for _ in pairs), *(1 for _ in indicators))
+    return Basis(name or f"additive-{degree}-in-{dim}", dim, size, features, degrees)
 
 
 def cubic() -> Basis:

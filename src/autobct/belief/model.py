@@ -50,7 +50,10 @@ class Model:
 
 def noise_at(noise: Noise, controls: Array, name: str = "noise") -> Array:
     """sigma(u) at the controls: (..., p) -> (...); positive and finite, assumption (S) of the paper."""
-    values = np.asarray(noise(controls) if callable(noise) else noise, dtype=np.float64)
+    try:
+        values = np.asarray(noise(controls) if callable(noise) else noise, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or a function of controls, got {noise!r}; write e.g. 0.05") from None
     if not (np.all(np.isfinite(values)) and np.all(values > 0)):
         raise ValueError(f"{name} must be positive and finite at every control; write a standard deviation, e.g. 0.05")
     return broadcast_values(values, controls, name)

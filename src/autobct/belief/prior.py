@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis, additive_quartic, cubic, largest_features, probe_controls
+from autobct.belief.basis import Basis, additive_quartic, check_basis, cubic, largest_features, probe_controls
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
@@ -29,6 +29,9 @@ class Prior:
 
     def __post_init__(self) -> None:
         """Shapes must go together: one weight for every basis function."""
+        given: tuple[object, object] = (self.model, self.belief)
+        if not (isinstance(given[0], Model) and isinstance(given[1], Belief)):
+            raise TypeError("prior: write Prior(model, belief) with a Model and a Belief")
         _check_sizes(self.belief.score, self.model.score_basis, "score")
         _check_sizes(self.belief.cost, self.model.cost_basis, "cost")
         if self.model.score_basis.dim != self.model.cost_basis.dim:
@@ -44,6 +47,9 @@ class Prior:
 
 
 def _check_sizes(belief: Gaussian, basis: Basis, name: str) -> None:
+    Gaussian.of(belief.mean, belief.cov, name=f"{name} prior")
+    if not basis.degrees:  # the user's own
+        check_basis(basis)
     if belief.size != basis.size:
         raise ValueError(
             f"prior: the {name} belief has {belief.size} weights but basis {basis.name!r} has {basis.size} "
@@ -137,7 +143,7 @@ class Expectations:
 
     score_level: float = 0.5
     score_spread: float = 0.2
-    score_shape: float = 0.2
+    score_shape: float = 0.3
     cost_level: float = -1.0
     cost_spread: float = 1.0
     cost_shape: float = 1.0
@@ -148,8 +154,8 @@ class Expectations:
 def default_prior(basis: Basis, expected: Expectations | None = None) -> Prior:
     """A first belief for any basis whose first function is the constant.
 
-    The shape's variance is shared equally among the other functions, each measured by the largest value it
-    takes on the cube, so that more basis functions do not make a wilder prior.
+    The shape's variance is shared among the other functions, the wigglier the less (1 / degree), each measured by the
+    largest value it takes on the cube, so that more basis functions do not make a wilder prior.
     """
     told = expected or Expectations()
     return Prior(
@@ -164,6 +170,8 @@ def default_prior(basis: Basis, expected: Expectations | None = None) -> Prior:
 def _level_and_shape(basis: Basis, level: float, spread: float, shape: float) -> Gaussian:
     mean = np.zeros(basis.size)
     mean[0] = level
-    var = np.square(shape / largest_features(basis)) / max(basis.size - 1, 1)
+    share = 1.0 / np.maximum(basis.degrees or np.ones(basis.size), 1)
+    share[0] = 0.0
+    var = np.square(shape / largest_features(basis)) * share / max(share.sum(), 1e-300)
     var[0] = spread**2
     return Gaussian(mean, np.diag(var))

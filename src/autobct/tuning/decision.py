@@ -17,10 +17,11 @@ class Train:
     control:        (p,) the params in the unit cube   (u)
     expected_gain:  what this run, and what may follow from it, is expected to add to the final score
     expected_cost:  expected cost of this run
-    price_of_run:   what that cost is worth in score
+    price_of_run:   what that cost is worth in score, the fixed overhead of a run included
     expected_score: believed score of a model with these params
     value:          expected final score minus all further costs when going on   (V)
     stop_value:     the best alternative: the score in hand when stopping now; None before the first finished run
+    overhead:       the part of price_of_run that is fixed, whatever the run costs
     """
 
     trial: int
@@ -32,6 +33,7 @@ class Train:
     expected_score: float
     value: float
     stop_value: float | None
+    overhead: float = 0.0
 
     @property
     def why(self) -> str:
@@ -67,8 +69,11 @@ class Stop:
         """One sentence with numbers."""
         head = f"Stopped after {self.runs} run{'s' if self.runs != 1 else ''}: "
         if self.reason == "not worth it" and self.best_alternative is not None:
-            gain, price = self.best_alternative.expected_gain, self.best_alternative.price_of_run
-            return f"{head}the best next run would {_gains(gain)} and cost {price:.3g}."
+            best = self.best_alternative
+            fixed = f", {best.overhead:.3g} of it fixed" if best.overhead > best.price_of_run / 2 else ""
+            return (
+                f"{head}the best next run would {_gains(best.expected_gain)} and cost {best.price_of_run:.3g}{fixed}."
+            )
         return head + _REASONS[self.reason]
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autobct.belief.arrays import Array, finite_number, whole_number
+from autobct.belief.arrays import Array, Indices, finite_number, whole_number
 from autobct.value.foresight import foresight
 from autobct.value.gittins import gittins_indices
 from autobct.value.lookahead import Continuation, never
 from autobct.value.map import ValueMap
-from autobct.value.on_the_fly import Level, on_the_fly
+from autobct.value.on_the_fly import Level, on_the_fly, promising
 from autobct.value.regression import smoother
 from autobct.value.rules import monte_carlo
 from autobct.value.simulate import ControlValues
@@ -75,9 +75,18 @@ def relaxed(depth: int = 2, *, damping: float = 0.0, terminal: Continuation = ne
         return MapPolicy(terminal, _relaxed_on_map(terminal, depth, damping))
 
     def build(controls: Array, seed: int) -> ControlValues:
-        return lambda state, terms, runs: on_the_fly(state, terms, depth=depth, terminal=terminal, damping=damping)
+        def values(state: State, terms: Terms, runs: int) -> Array:
+            inner = _inner(state, controls)
+            return on_the_fly(state, terms, depth=depth, terminal=terminal, inner=inner, damping=damping)
+
+        return values
 
     return build
+
+
+def _inner(state: State, controls: Array) -> Indices | None:
+    """Beyond two coordinates candidates lie in no order: later runs choose among the promising ones."""
+    return promising(state) if controls.shape[-1] > 2 and state.score.mean.ndim == 1 else None
 
 
 def _relaxed_on_map(value_map: ValueMap, depth: int, damping: float) -> Policy:
@@ -105,7 +114,7 @@ def exact(horizon: int, *, damping: float = 0.0, value_map: ValueMap | None = No
         def values(state: State, terms: Terms, runs: int) -> Array:
             if runs >= horizon:  # V_0 = -inf: at the horizon we always stop
                 return np.full(state.score.mean.shape, -np.inf)
-            return on_the_fly(state, terms, depth=horizon - runs, damping=damping)
+            return on_the_fly(state, terms, depth=horizon - runs, inner=_inner(state, controls), damping=damping)
 
         return values
 
@@ -129,8 +138,10 @@ def _exact_on_map(value_map: ValueMap, horizon: int, damping: float) -> Policy:
     return build
 
 
-def sampled(depth: int = 2, *, samples: int = 1000, damping: float = 0.0) -> Policy:
+def sampled(depth: int = 2, *, samples: int = 1000, smooth: bool = True, damping: float = 0.0) -> Policy:
     """The paper's own computation: N_s Monte Carlo samples per control, smoothed over the controls.
+
+    smooth:  a spline (one coordinate) or thin plate (two) over the controls; False for none, with any candidates
 
     Each decision draws afresh from (seed, runs made), so that a resumed run decides as an uninterrupted one.
     """
@@ -139,12 +150,15 @@ def sampled(depth: int = 2, *, samples: int = 1000, damping: float = 0.0) -> Pol
     _check_damping(damping)
 
     def build(controls: Array, seed: int) -> ControlValues:
-        smooth = smoother(controls)
+        try:
+            regression = smoother(controls) if smooth else None
+        except ValueError as error:
+            raise ValueError(f"policy: {error}; write sampled(smooth=False) for these candidates") from None
 
         def values(state: State, terms: Terms, runs: int) -> Array:
             rng = np.random.default_rng((seed, runs))
             levels = [
-                Level(monte_carlo(len(controls), samples, rng=rng), smooth=smooth if k == 0 else None)
+                Level(monte_carlo(len(controls), samples, rng=rng), smooth=regression if k == 0 else None)
                 for k in range(depth)
             ]
             return on_the_fly(state, terms, depth=depth, levels=levels, damping=damping)

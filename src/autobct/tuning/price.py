@@ -21,6 +21,7 @@ _SPELLINGS = {
 }
 _TEXT = re.compile(r"(?P<score>.*?)\s*(?:/|per(?!\s*cent))\s*(?P<cost>.*)", re.IGNORECASE | re.DOTALL)
 _PERCENT = re.compile(r"\s*(?:%|per\s*cent)$", re.IGNORECASE)
+_WHAT = re.compile(r"(?<=[\d%\s])\s*(?!(?:per\s*)?cent\b)(?:of\s+)?[a-z][a-z ]*$", re.IGNORECASE)
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _AMOUNT = re.compile(rf"(?P<number>{_NUMBER})?\s*(?P<unit>.*)", re.IGNORECASE | re.DOTALL)
 
@@ -81,7 +82,8 @@ def _parse_text(text: str) -> Price:
 
 
 def _parse_score(score: str, text: str) -> float:
-    number, percents = _PERCENT.subn("", score)
+    plain = _WHAT.sub("", score)  # "1 % accuracy" is "1 %"
+    number, percents = _PERCENT.subn("", plain)
     try:
         return float(number) / (100.0 if percents else 1.0)
     except ValueError:
@@ -101,7 +103,10 @@ def _unit(unit: object) -> str:
         raise TypeError(f"the unit in price must be text, got {unit!r}; write ms, s, min, h, d or ''")
     words = " ".join(unit.lower().split())
     if words not in _SPELLINGS:
-        raise ValueError(f"price has the unknown unit {unit!r}; use ms, s, min, h or d, as in '0.01 per 30s'")
+        raise ValueError(
+            f"price has the unknown unit {unit!r}; use ms, s, min, h or d, or none for the cost's own unit, "
+            f"as in '0.01 per 30s'"
+        )
     return _SPELLINGS[words]
 
 

@@ -42,7 +42,7 @@ class Problem:
     space: Space
     price: Price
     score_scale: Affine | AffineLog
-    cost_scale: Affine
+    cost_scale: Affine | AffineLog
     prior: Prior
     terms: Terms
     controls: Array
@@ -56,7 +56,9 @@ class Problem:
         return min(max(score, -_FARTHEST), _FARTHEST)
 
     def cost_observed(self, raw_cost: float) -> float:
-        """Raw cost in model units; never quite zero under the log-linear model."""
+        """Raw cost in model units; never quite zero under the log-linear model or on a log scale."""
+        if isinstance(self.cost_scale, AffineLog):
+            raw_cost = max(raw_cost, _CHEAPEST * self.cost_scale.low)
         cost = float(self.cost_scale.to_model(raw_cost))
         return max(cost, _CHEAPEST) if self.terms.cost_model is LOG_LINEAR else cost
 
@@ -70,7 +72,7 @@ def problem_of(
     price: float | str | Price,
     *,
     score_range: Sequence[float] | Affine | AffineLog | None = None,
-    cost_range: Sequence[float] | Affine | None = None,
+    cost_range: Sequence[float] | Affine | AffineLog | None = None,
     prior: Prior | None = None,
     recall: bool = True,
     candidates: Array | int | None = None,
@@ -104,7 +106,7 @@ def problem_of(
             price=per_score * cost_scale.unit,
             cost_model=first.model.cost_model,
             recall=recall,
-            overhead=finite_number(overhead, "overhead", least=0.0) + per_score * cost_scale.low,
+            overhead=finite_number(overhead, "overhead", least=0.0) + _least(cost_scale, per_score),
         ),
         _controls(told_space, candidates),
     )
@@ -128,20 +130,28 @@ def _score_scale(score_range: Sequence[float] | Affine | AffineLog | None) -> Af
     return affine((0.0, 1.0) if score_range is None else score_range, name="score_range")
 
 
-def _cost_scale(cost_range: Sequence[float] | Affine | None, guessed: float, log_cost: bool) -> Affine:
+def _cost_scale(
+    cost_range: Sequence[float] | Affine | AffineLog | None, guessed: float, log_cost: bool
+) -> Affine | AffineLog:
+    """A log scale is for the linear cost model (the price is then per unit of log cost); log-linear has its own."""
     if cost_range is None:
         return Affine(0.0, guessed)
-    told = cost_range if isinstance(cost_range, Affine) else affine(cost_range, name="cost_range")
+    told = cost_range if isinstance(cost_range, Affine | AffineLog) else affine(cost_range, name="cost_range")
     if told.low < 0:
         raise ValueError(f"cost_range must not be negative, got {(told.low, told.high)!r}; write e.g. (1, 60)")
     return Affine(0.0, told.high) if log_cost else told
 
 
-def _expectations(cost_range: Sequence[float] | Affine | None) -> Expectations:
+def _least(scale: Affine | AffineLog, per_score: float) -> float:
+    """What the cheapest run costs in score: model costs begin at the lower end of an affine scale."""
+    return 0.0 if isinstance(scale, AffineLog) else per_score * scale.low
+
+
+def _expectations(cost_range: Sequence[float] | Affine | AffineLog | None) -> Expectations:
     """How the told range of costs centres and spreads the prior of the log cost, in units of its upper end."""
     if cost_range is None:
         return Expectations(cost_level=0.0, cost_spread=_UNKNOWN_SPREAD)
-    told = cost_range if isinstance(cost_range, Affine) else affine(cost_range, name="cost_range")
+    told = cost_range if isinstance(cost_range, Affine | AffineLog) else affine(cost_range, name="cost_range")
     width = min(math.log(told.high / max(told.low, 1e-2 * told.high)), math.log(100.0))
     return Expectations(cost_level=-width / 2, cost_spread=max(width / 4, 0.1), cost_shape=max(width / 2, 0.1))
 

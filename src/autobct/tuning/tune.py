@@ -13,6 +13,7 @@ from autobct.belief.prior import Prior
 from autobct.tuning.decision import Decision, Train
 from autobct.tuning.policy import Policy
 from autobct.tuning.price import Price
+from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Space
 from autobct.tuning.tuner import Run, Tuner
@@ -51,7 +52,8 @@ class Result:
 
     def __str__(self) -> str:
         """The answer in two lines."""
-        return f"{self.params} scores {self.score:.4g}; {_runs(self.history)} cost {self.cost:.4g}.\n{self.why}"
+        believed = f"{self.score:.4g} (believed {self.expected_score:.4g}, all runs considered)"
+        return f"{self.params} scores {believed}; {_runs(self.history)} cost {self.cost:.4g}.\n{self.why}"
 
 
 def tune(
@@ -60,13 +62,14 @@ def tune(
     *,
     price: float | str | Price,
     score_range: Sequence[float] | Affine | AffineLog | None = None,
-    cost_range: Sequence[float] | Affine | None = None,
+    cost_range: Sequence[float] | Affine | AffineLog | None = None,
     prior: Prior | None = None,
     policy: Policy | None = None,
     recall: bool = True,
     repeats: int = 1,
     max_runs: int | None = None,
     candidates: Array | int | None = None,
+    overhead: float = OVERHEAD,
     on_failure: Literal["record", "raise"] = "record",
     seed: int | None = None,
 ) -> Result:
@@ -77,8 +80,9 @@ def tune(
     price:        what cost is worth in score: "0.01 per 30s", "1% per 10min", or a number, score per unit of cost
     score_range:  scores expected from the worst to the best params; (0, 1) if not given
     cost_range:   costs expected from the cheapest to the dearest params; guessed from the price if not given
-    recall:       return the best model trained (True), or the last one as in the paper (False)
+    recall:       return the best believed of all models trained (True), or the last one as in the paper (False)
     repeats:      trainings per run; the score is their median, the cost their sum
+    overhead:     a fixed price of every run, in units of the score range: deciding and launching are never free
     on_failure:   "record" goes on after a failed run, "raise" ends the tuning with a TuningError
     """
     _check_call(train, repeats, on_failure)
@@ -92,13 +96,16 @@ def tune(
         recall=recall,
         max_runs=max_runs,
         candidates=candidates,
+        overhead=overhead,
         seed=seed,
     )
     decisions: list[Decision] = []
+    own_cost = False  # whether train has told costs of its own, in units that need not be seconds
     try:
         while isinstance(decision := tuner.ask(), Train):
             decisions.append(decision)
-            outcome, cause = _trial(train, decision.params, repeats)
+            outcome, cause = _trial(train, decision, repeats, own_cost)
+            own_cost = outcome.pop("own_cost")
             run = _told(tuner, decision, outcome)
             if run.error is not None and on_failure == "raise":
                 raise TuningError(f"run {run.trial + 1} failed: {run.error}", tuner.history) from cause
@@ -120,35 +127,53 @@ def _told(tuner: Tuner, decision: Train, outcome: dict[str, Any]) -> Run:
 
 
 def _trial(
-    train: TrainingFunction, params: Mapping[str, Any], repeats: int
+    train: TrainingFunction, decision: Train, repeats: int, own_cost: bool
 ) -> tuple[dict[str, Any], BaseException | None]:
-    """Train `repeats` times; what to tell the tuner, score and cost or error and cost, and what raised the error."""
+    """Train `repeats` times; what to tell the tuner, score and cost or error and cost, and what raised the error.
+
+    A training that raises is charged its wall time, or what it was expected to cost where costs are not seconds.
+    If some of the repeats finish, the run has; the others are only paid for.
+    """
     scores: list[float] = []
-    spent = 0.0
+    spent, error, cause = 0.0, "", None
     for _ in range(repeats):
         started = time.perf_counter()
         try:
-            returned = train(dict(params))
-        except (Exception, SystemExit) as error:  # a script that exits has failed; it must not take the rest along
-            spent += time.perf_counter() - started
-            return {"error": f"{type(error).__name__}: {error}", "cost": spent}, error
+            returned = train(dict(decision.params))
+        except (Exception, SystemExit) as raised:  # a script that exits has failed; it must not take the rest along
+            took = time.perf_counter() - started
+            spent += decision.expected_cost / repeats if own_cost else took
+            error, cause = f"{type(raised).__name__}: {raised}", raised
+            continue
         took = time.perf_counter() - started
+        own_cost = own_cost or _is_pair(returned)
+        cost = took
         try:
-            score, cost = _read(returned, took)
-        except (TypeError, ValueError) as error:
-            return {"error": f"{error}; return a score, or (score, cost)", "cost": spent + took}, error
-        scores.append(score)
+            cost = _cost(returned, took)
+            scores.append(finite_number(_score(returned), "the score that train returned"))
+        except (TypeError, ValueError) as wrong:
+            error, cause = f"{wrong}; return a score, or (score, cost)", wrong
         spent += cost
-    return {"score": statistics.median(scores), "cost": spent}, None
+    if scores:
+        return {"score": statistics.median(scores), "cost": spent, "own_cost": own_cost}, None
+    return {"error": error, "cost": spent, "own_cost": own_cost}, cause
 
 
-def _read(returned: object, took: float) -> tuple[float, float]:
-    """What a training function returned, as (score, cost)."""
-    score, cost = returned if isinstance(returned, tuple) and len(returned) == 2 else (returned, took)
-    return (
-        finite_number(score, "the score that train returned"),
-        finite_number(cost, "the cost that train returned", least=0.0),
-    )
+def _is_pair(returned: object) -> bool:
+    return isinstance(returned, tuple) and len(returned) == 2
+
+
+def _score(returned: Any) -> object:
+    if isinstance(returned, tuple) and len(returned) != 2:
+        raise TypeError(f"train returned {len(returned)} values, {returned!r}")
+    return returned[0] if _is_pair(returned) else returned
+
+
+def _cost(returned: Any, took: float) -> float:
+    """The cost that came with the score; the wall time if none did."""
+    if not _is_pair(returned):
+        return took
+    return finite_number(returned[1], "the cost that train returned", least=0.0)
 
 
 def _result(tuner: Tuner, why: str, decisions: Sequence[Decision]) -> Result:

@@ -26,6 +26,8 @@ from autobct.value.state import State, keep, run_price, stop_value
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
+_DIVERGED = 2.0  # so many score ranges below the best, a score counts as just that bad
+_HOPELESS = 100.0  # a first score so many ranges below the score range has diverged
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
 
 
@@ -64,7 +66,7 @@ class Tuner:
         *,
         price: float | str | Price,
         score_range: Sequence[float] | Affine | AffineLog | None = None,
-        cost_range: Sequence[float] | Affine | None = None,
+        cost_range: Sequence[float] | Affine | AffineLog | None = None,
         prior: Prior | None = None,
         policy: Policy | None = None,
         recall: bool = True,
@@ -131,7 +133,7 @@ class Tuner:
     def ask(self) -> Decision:
         """The next decision.  Runs that were asked for but not yet told count as under way."""
         if self._max_runs is not None and self._asked >= self._max_runs:
-            return Stop("max_runs", len(self._runs), self._in_hand())
+            return Stop("max_runs", self._asked, self._in_hand())
         if len(self._failed) == len(self.problem.controls):
             return Stop("nothing left", len(self._runs), self._in_hand())
         if len(self._runs) >= _PATIENCE and all(run.error is not None for run in self._runs[-_PATIENCE:]):
@@ -165,7 +167,7 @@ class Tuner:
         try:
             told_cost = finite_number(cost, "cost", least=0.0)
             told_score = None if score is None else finite_number(score, "score")
-            known = None if told_score is None else self.problem.score_observed(told_score)
+            known = None if told_score is None else self._not_diverged(self.problem.score_observed(told_score))
         except (TypeError, ValueError) as wrong:
             raise type(wrong)(f"{wrong}; {_TELL}") from None
         self._belief = self._learned(train.control, known, self.problem.cost_observed(told_cost))
@@ -178,6 +180,16 @@ class Tuner:
         believed = self.believed_score(train.control)
         self._runs.append(Run(number, train.params, train.control, told_score, told_cost, error, believed))
         return self._runs[-1]
+
+    def _not_diverged(self, score: float) -> float:
+        """A score far below everything else says no more than "bad": it must not bend the belief everywhere else."""
+        others = [self.problem.score_observed(run.score) for run in self._finished_runs() if run.score is not None]
+        if others:
+            return max(score, max(others) - _DIVERGED)
+        return score if score > -_HOPELESS else -_DIVERGED
+
+    def _finished_runs(self) -> list[Run]:
+        return [self._runs[number] for number in self._finished.values()]
 
     def _learned(self, control: Array, score: float | None, cost: float) -> Belief:
         """The belief after one run, in model units; a failure is weak evidence of a score of zero."""
@@ -243,6 +255,7 @@ class Tuner:
             expected_gain=problem.raw_gain(round(value + price - stop, 12) + 0.0),  # no dust, no minus zero
             expected_cost=float(problem.cost_scale.to_raw(cost)),
             price_of_run=problem.raw_gain(price),
+            overhead=problem.raw_gain(problem.terms.overhead),
             expected_score=float(problem.score_scale.to_raw(state.score.mean[chosen])),
             value=float(problem.score_scale.to_raw(value)),
             stop_value=self._in_hand(),

@@ -9,7 +9,7 @@ wherever the integrand is a maximum of affine functions: V_1 always, and V_2 wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from autobct.value.lookahead import (
 )
 from autobct.value.regression import Smoother
 from autobct.value.rules import Nodes, Rule, product, stratified
-from autobct.value.state import State, Terms
+from autobct.value.state import State, Terms, variance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +69,20 @@ def thinned(size: int, count: int) -> Indices | None:
     return np.unique(np.round(np.linspace(0, size - 1, count)).astype(np.intp))
 
 
+def promising(state: State, count: int = 24) -> Indices:
+    """A third spread evenly, a third best as believed, a third best if lucky; and the models in hand.
+
+    For candidates that lie in no order, where an even selection may miss every good one.  For one belief, not a batch.
+    """
+    spread = thinned(state.size, count // 3)
+    if spread is None or state.size <= count:
+        return np.arange(state.size)
+    mean = state.score.mean
+    best = np.argsort(-mean, kind="stable")[: count // 3]
+    lucky = np.argsort(-(mean + np.sqrt(variance(state.score))), kind="stable")[: count // 3]
+    return np.unique(np.concatenate([spread, best, lucky, state.kept[state.kept >= 0]]))
+
+
 def on_the_fly(
     state: State,
     terms: Terms,
@@ -76,6 +90,7 @@ def on_the_fly(
     depth: int,
     terminal: Continuation = never,
     levels: Sequence[Level] | None = None,
+    inner: Indices | None = None,
     damping: float = 0.0,
 ) -> Array:
     """OTF(x, N; phi): the value of training at each candidate with `depth` runs of foresight.  (..., G).
@@ -83,6 +98,7 @@ def on_the_fly(
     terminal:  value of going on after the last foreseen run; -inf (never) as in the paper, or a value map
     levels:    one per step, the first run first; the last is repeated.  The last run needs none if terminal is
                never
+    inner:     with the default levels: candidates that later runs may choose from, instead of an even selection
     damping:   epsilon, on the value of going on after the first run (eq. Lambda)
     """
     if depth < 1:
@@ -90,6 +106,8 @@ def on_the_fly(
     if depth == 1 and terminal is never:
         return one_run_values(state, terms)
     steps = list(levels) if levels is not None else default_levels(depth, state.size, terms)
+    if levels is None and inner is not None:
+        steps[0] = replace(steps[0], inner=inner)
     values = _step_values(state, terms, depth, terminal, steps, damping)
     if levels is None and terms.recall:  # strata err below the truth; the exact R1 is a lower bound of every Lambda
         values = np.maximum(values, one_run_values(state, terms))
