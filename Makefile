@@ -45,7 +45,7 @@ lint: $(VENV)/.stamp-lint
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.stamp-bench
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/speed.py --write
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict --quiet

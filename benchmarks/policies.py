@@ -3,7 +3,7 @@
     python benchmarks/policies.py [--draws 4000] [--prior synthetic ...] [--cost linear log-linear]
 
 Differences to the first row are paired (common random numbers); the standard error is that of the difference.
-Log-linear cost: the prior's mean cost curve and relative spread carried over to log cost by a least-squares fit.
+Log-linear cost: `with_log_cost`, the prior's mean cost curve and relative spread carried over to log cost.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ import time
 
 import numpy as np
 
-from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.prior import Prior, paper_prior
+from autobct.belief.prior import Prior, paper_prior, with_log_cost
 from autobct.value.gittins import gittins_indices
 from autobct.value.on_the_fly import on_the_fly
 from autobct.value.simulate import ControlValues, Luck, Outcome, draw_luck, simulate
@@ -33,19 +31,6 @@ def controls_of(prior: Prior) -> np.ndarray:
         return np.linspace(0, 1, 26)[:, None]
     side = np.linspace(0, 1, 9)
     return np.stack(np.meshgrid(side, side, indexing="ij"), -1).reshape(-1, 2)
-
-
-def log_linear(prior: Prior, controls: np.ndarray) -> Prior:
-    """The same prior with log cost: the mean curve's logarithm (floored), half a unit of spread in every weight."""
-    features = prior.model.cost_basis(controls)
-    mean = np.log(np.maximum(features @ prior.belief.cost.mean, 0.05))
-    weights = np.linalg.lstsq(features, mean, rcond=None)[0]
-    spread = 0.25 * prior.belief.cost.cov / max(float(np.diag(prior.belief.cost.cov).max()), 1e-12)
-    model = prior.model
-    return Prior(
-        type(model)(model.score_basis, model.cost_basis, model.score_noise, 0.1, LOG_LINEAR),
-        Belief(prior.belief.score, Gaussian.of(weights, spread)),
-    )
 
 
 def depth(runs: int) -> ControlValues:
@@ -84,7 +69,7 @@ def main() -> None:
         for cost in arguments.cost:
             prior = paper_prior(name)
             controls = controls_of(prior)
-            prior = log_linear(prior, controls) if cost == "log-linear" else prior
+            prior = with_log_cost(prior) if cost == "log-linear" else prior
             state = view(prior.belief, prior.model, controls)
             luck = draw_luck(state, arguments.draws, MAX_RUNS, rng=np.random.default_rng(arguments.seed))
             print(f"\n{name}, {cost} cost, price {PRICE}, {arguments.draws} draws, seed {arguments.seed}")
