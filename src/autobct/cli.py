@@ -90,7 +90,9 @@ def demo(
     try:
         figures.save_figure(drawn, figure)
     except OSError as error:
-        _fail(f"The figure '{figure}' could not be written ({error.strerror}); give another file with --figure.")
+        maps_cli.fail(
+            f"The figure '{figure}' could not be written ({error.strerror}); give another file with --figure."
+        )
     console.print(f"What was believed before and after each run is drawn in {figure}.", markup=False, soft_wrap=True)
 
 
@@ -151,9 +153,4 @@ def _fail_import(error: ImportError) -> NoReturn:
     library = _LIBRARIES.get((error.name or "").partition(".")[0])
     if library is None:
         raise error
-    _fail(f"The demo needs {library}, which is not installed; install it with: {_INSTALL}")
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(2)
+    maps_cli.fail(f"The demo needs {library}, which is not installed; install it with: {_INSTALL}")

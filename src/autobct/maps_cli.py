@@ -111,7 +111,7 @@ def build(
     """Build a map; after a kill, the same command goes on where it was."""
     work = _work_folder(out)
     if regression is Regression.FOREST and (recall or device is Device.CUDA):
-        _fail("A forest map is the paper's: it returns the last model and is built on the CPU.")
+        fail("A forest map is the paper's: it returns the last model and is built on the CPU.")
     with _one_sentence(2), _shown_progress() as progress, _interruptible(work):
         if regression is Regression.FOREST:
             from autobct.build.forest_builder import build_forest, quick_or_paper
@@ -181,11 +181,11 @@ def _work_folder(out: Path) -> Path:
     from autobct.maps.store import SUFFIX
 
     if out.suffix != SUFFIX:
-        _fail(f"'{out}' must end in {SUFFIX}.")
+        fail(f"'{out}' must end in {SUFFIX}.")
     if not out.absolute().parent.is_dir():
-        _fail(f"The folder of '{out}' does not exist.")
+        fail(f"The folder of '{out}' does not exist.")
     if out.exists():
-        _fail(f"'{out}' exists already; remove it, or give another name.")
+        fail(f"'{out}' exists already; remove it, or give another name.")
     return out.with_suffix(".build")
 
 
@@ -193,7 +193,7 @@ def _opened(name: str, *, damaged: int = 2) -> Opened:
     from autobct.build.opened import exists, open_map
 
     if not exists(name):
-        _fail(f"There is no file '{name}' and no map of that name in the package; see: autobct maps list")
+        fail(f"There is no file '{name}' and no map of that name in the package; see: autobct maps list")
     with _one_sentence(damaged):
         return open_map(name)
 
@@ -207,11 +207,11 @@ def _one_sentence(code: int) -> Iterator[None]:
         library = _LIBRARIES.get((error.name or "").partition(".")[0])
         if library is None:
             raise
-        _fail(f"This needs {library}, which is not installed; install it with: {_INSTALL}")
+        fail(f"This needs {library}, which is not installed; install it with: {_INSTALL}")
     except (ValueError, RuntimeError, OSError) as error:
         if type(error).__module__.partition(".")[0] not in ("builtins", "autobct"):
             raise
-        _fail(str(error), code)
+        fail(str(error), code)
 
 
 @contextlib.contextmanager
@@ -219,7 +219,7 @@ def _interruptible(work: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        _fail(f"Interrupted; what was found is kept in {work}, and the same command goes on from there.", 130)
+        fail(f"Interrupted; what was found is kept in {work}, and the same command goes on from there.", 130)
 
 
 @contextlib.contextmanager
@@ -244,6 +244,7 @@ def _shown_progress() -> Iterator[Progress]:
         yield progress
 
 
-def _fail(sentence: str, code: int = 2) -> NoReturn:
+def fail(sentence: str, code: int = 2) -> NoReturn:
+    """One sentence on standard error, and out."""
     typer.echo(sentence, err=True)
     raise typer.Exit(code)

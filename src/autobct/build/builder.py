@@ -39,11 +39,9 @@ from autobct.build.train import Settings, next_value, scattered, stack_priors
 from autobct.maps.container import Tensors
 from autobct.maps.library import save_map
 from autobct.maps.store import SUFFIX
+from autobct.tuning.problem import OVERHEAD
 from autobct.value.map import ValueMap, network_of
 from autobct.value.map_spec import MapSpec
-
-OVERHEAD = 0.002
-"""What every run costs besides its price, in score units; see docs/decisions/policy.md."""
 
 JUDGED_PRICE = 0.16
 """The paper's price, at which a finished map is judged."""

@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis, probe_controls
+from autobct.belief.basis import Basis
+from autobct.tuning.problem import OVERHEAD
+from autobct.value.mirror import symmetry
 from autobct.value.rules import Rule, stratified
-
-HAND = 3
-"""Models in hand that a lookahead follows, as in `autobct.value.simulate.KEPT`."""
+from autobct.value.simulate import KEPT
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,14 +74,8 @@ class Beliefs:
 
 def parities(basis: Basis) -> Array:
     """How each basis function answers to u_i -> 1 - u_i: +1 or -1.  (p, J).  The mirror law of the value function."""
-    controls = probe_controls(basis.dim, points=64)[3:]
-    features = basis(controls)
-    signs = []
-    for axis in range(basis.dim):
-        mirrored = controls.copy()
-        mirrored[:, axis] = 1 - mirrored[:, axis]
-        signs.append(np.sign((basis(mirrored) * features).sum(axis=0)))
-    return np.array(signs)
+    places = np.arange(basis.dim)
+    return np.array([symmetry(basis, places == axis, places).diagonal() for axis in places])
 
 
 def make_game(
@@ -92,7 +86,7 @@ def make_game(
     *,
     log_cost: bool,
     recall: bool,
-    overhead: float = 0.002,
+    overhead: float = OVERHEAD,
     score_nodes: int = 8,
     cost_nodes: int = 3,
     device: str = "cpu",
@@ -252,4 +246,4 @@ def _hand(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:
     all_kept = torch.cat([control[:, None], known], 1)
     score = torch.gather(beliefs.score_mean @ game.features.T, 1, all_kept.clamp(min=0))
     order = score.masked_fill(all_kept < 0, -torch.inf).argsort(1, descending=True)
-    return torch.gather(all_kept, 1, order)[:, :HAND]
+    return torch.gather(all_kept, 1, order)[:, :KEPT]

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from autobct.belief.prior import Prior
-from autobct.build.game import HAND, Beliefs, Game, Value, last_run, observe, q_values, run_prices
+from autobct.build.game import Beliefs, Game, Value, last_run, observe, q_values, run_prices
 from autobct.build.network_value import NetworkValue, as_value, inputs_of, root
+from autobct.value.simulate import KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def stack_priors(priors: Sequence[Prior], game: Game, *, price: float = 0.16) ->
         price=torch.full((count,), price, device=game.device),
         score_noise=tensor([p.model.score_noise for p in priors]),
         cost_noise=tensor([p.model.cost_noise for p in priors]),
-        hand=torch.full((count, HAND if game.recall else 1), -1, device=game.device),
+        hand=torch.full((count, KEPT if game.recall else 1), -1, device=game.device),
     )
 
 

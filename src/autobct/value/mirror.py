@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Basis, probe_controls
@@ -28,8 +29,8 @@ def mirror(
     flips = np.ones(basis.dim, dtype=bool) if flip is None else np.asarray(flip, dtype=bool)
     places = np.arange(basis.dim) if order is None else np.asarray(order, dtype=np.intp)
     return Belief(
-        belief.score.at(_symmetry(basis, flips, places)),
-        belief.cost.at(_symmetry(cost_basis or basis, flips, places)),
+        belief.score.at(symmetry(basis, flips, places)),
+        belief.cost.at(symmetry(cost_basis or basis, flips, places)),
     )
 
 
@@ -40,7 +41,7 @@ def images(belief: Belief, basis: Basis, *, cost_basis: Basis | None = None) -> 
             yield mirror(belief, basis, flip=flip, order=order, cost_basis=cost_basis)
 
 
-def _symmetry(basis: Basis, flips: Array, places: Indices) -> Array:
+def symmetry(basis: Basis, flips: NDArray[np.bool_], places: Indices) -> Array:
     """M with phi(u)'(M alpha) = phi(s(u))'alpha: weights of the mirrored function.  (J, J)."""
     controls = probe_controls(basis.dim)
     moved = np.where(flips, 1.0 - controls, controls)[:, places]
