@@ -1,10 +1,10 @@
 """What the shipped maps are worth: every map on every prior of the paper, at several prices and noises, beside depth 2.
 
-    python benchmarks/judge_maps.py [--maps DIR] [--device cuda] [--draws 20000] [--only NAME ...] [--seconds S] --out FILE
+    python benchmarks/judge_maps.py [--maps DIR] [--device cuda] [--draws 20000] [--only NAME ..] [--seconds S] --out FILE
     python benchmarks/judge_maps.py --table --out FILE       the rows of FILE as markdown
 
-Both policies play the same truths and noise; errors are standard errors of paired differences.  Rows are added to FILE as
-they are found, and a row that is there already is not played again.
+Both policies play the same truths and noise; errors are standard errors of paired differences.  Rows are added to FILE
+as they are found, and a row that is there already is not played again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import autobct
 from autobct.belief.prior import Prior
@@ -26,7 +27,7 @@ from autobct.maps.store import SUFFIX, shipped
 from autobct.value.map import ValueMap
 
 MEMORYLESS_DRAWS = 5
-"""So many times the draws for maps of the last model in 1-D: they are quick to play, and their differences vary most."""
+"""So many times the draws for maps of the last model in 1-D: quick to play, and their differences vary most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +72,17 @@ def judged(value_map: ValueMap, prior: str, setting: Setting, draws: int, device
     return row_of(prior, setting.price, duel)
 
 
-def table(rows: list[dict[str, object]]) -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     """Markdown: one line for each prior, map and setting."""
     head = "| map | prior | price | noise | depth 2 | map | difference | where costs are positive | runs | at the cap |"
     lines = [head, "|---" * 10 + "|"]
     for row in rows:
         noise = "own" if row["noise"] is None else f"{row['noise']:g}"
+        gap = f"{row['gap']:+.4f} ± {row['gap_error']:.4f}"
+        positive = f"{row['positive_gap']:+.4f} ± {row['positive_gap_error']:.4f}"
         lines.append(
             f"| {row['map']} | {row['prior']} | {row['price']:g} | {noise} | {row['base_net']:.4f} | {row['net']:.4f} "
-            f"| {row['gap']:+.4f} ± {row['gap_error']:.4f} | {row['positive_gap']:+.4f} ± {row['positive_gap_error']:.4f} "
-            f"| {row['runs']:.2f} | {100 * row['capped']:.2f} % |"  # type: ignore[operator]
+            f"| {gap} | {positive} | {row['runs']:.2f} | {100 * row['capped']:.2f} % |"
         )
     return "\n".join(lines)
 
@@ -113,8 +115,8 @@ def main() -> None:
         found["about"] = _about(arguments)
         arguments.out.write_text(json.dumps(found, indent=1) + "\n")
         print(
-            f"{time.perf_counter() - began:6.1f} s  {name:16s} {prior:10s} price {setting.price:<5g} noise {setting.noise}  "
-            f"{row.net:.4f}  {row.gap:+.5f} ± {row.gap_error:.5f}  positive {row.positive_gap:+.5f} ± "
+            f"{time.perf_counter() - began:6.1f} s  {name:16s} {prior:10s} price {setting.price:<5g} noise "
+            f"{setting.noise}  {row.net:.4f}  {row.gap:+.5f} ± {row.gap_error:.5f}  positive {row.positive_gap:+.5f} ± "
             f"{row.positive_gap_error:.5f}  runs {row.runs:.2f} / {row.base_runs:.2f}  capped {row.capped:.4f}",
             flush=True,
         )
