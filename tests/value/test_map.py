@@ -24,7 +24,7 @@ from autobct.belief.prior import Prior, default_prior, paper_prior
 from autobct.value.features import references_first
 from autobct.value.foresight import COST_RULE, SCORE_RULE, Foresight, foresight
 from autobct.value.lookahead import control_values, never, one_run_value, one_run_values
-from autobct.value.map import MapMismatch, ValueMap, mismatches, network_of
+from autobct.value.map import CAUTION, MapMismatch, ValueMap, mismatches, network_of
 from autobct.value.map_spec import MapSpec, in_units_of_lambda
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.outlook import outlook
@@ -94,7 +94,7 @@ def test_it_gives_the_values_of_the_torch_network(game: Game) -> None:
             torch.tensor(hand[None]),
         )
         with torch.no_grad():
-            expected = q_values(played, beliefs, as_value(network)).numpy()[0]
+            expected = q_values(played, beliefs, as_value(network, caution=CAUTION)).numpy()[0]
         state = keep(view(belief, model, controls), hand)
         close = 1e-4 * lambda_of(state, value_map)
         found = control_values(state, terms, NODES, value_map, inner=np.arange(count))
@@ -231,7 +231,7 @@ def test_steps_on_top_of_a_map(game: Game) -> None:
 
     from autobct.value import foresight as module
 
-    levels = [Level(nodes, inner) for nodes in module._ON_TOP]
+    levels = [Level(nodes, inner) for nodes in module._ON_TOP[game[0]]]
     expected = on_the_fly(state, terms, depth=2, terminal=value_map, levels=levels)
     np.testing.assert_allclose(ahead.on_top(state, terms, 4, depth=2), expected, atol=1e-6)
 

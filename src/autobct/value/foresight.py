@@ -22,7 +22,10 @@ SCORE_RULE, COST_RULE = stratified(8), stratified(3)
 """Outcomes of a run: those that maps are trained with."""
 
 _WEIGHTS = np.outer(SCORE_RULE.weights, COST_RULE.weights).ravel()
-_ON_TOP = (product(stratified(6), stratified(3)), product(stratified(4), stratified(2)))
+_ON_TOP = {
+    1: (product(stratified(12), stratified(4)), product(stratified(8), stratified(3))),
+    2: (product(stratified(6), stratified(2)), product(stratified(4), stratified(2))),
+}
 _AT_A_TIME = 32  # candidates whose successors' successors are kept in memory
 
 
@@ -38,18 +41,22 @@ class Foresight:
     sieve: Sieve
 
     def control_values(self, state: State, terms: Terms, runs_left: int, *, damping: float = 0.0) -> Array:
-        """Lambda(x, (1 - damping) V_n) for n >= 2 runs left after the next: (..., G).
+        """Lambda(x, (1 - damping) V_n) for n >= 1 runs left after the next, V_1 over the references: (..., G).
 
         The best candidate's value is exact; values of those far from the best are averages of their neighbours'.
         """
         if state.score.mean.ndim > 1:
             return np.stack([self.control_values(one, terms, runs_left, damping=damping) for one in _each(state)])
-        spec, network = self.value_map.spec, self.value_map.network(runs_left)
-        ready = lookout(state, terms, self.to_references, spec.neighbours)
+        value_map = self.value_map
+        ready = lookout(state, terms, self.to_references, value_map.spec.neighbours)
 
         def evaluate(chosen: Indices) -> Array:
             after = ready.after(chosen, SCORE_RULE, COST_RULE)
-            going_on = self.value_map.evaluate(network, after)
+            going_on = (
+                value_map.one_more_run(after)
+                if runs_left < 2
+                else value_map.evaluate(value_map.network(runs_left), after)
+            )
             worth = np.maximum(after.level + after.scale * after.stop, (1 - damping) * going_on)
             return np.asarray(_WEIGHTS @ worth.reshape(-1, len(chosen)) - ready.prices[chosen])
 
@@ -62,7 +69,7 @@ class Foresight:
         if state.score.mean.ndim > 1:
             return np.stack([self.on_top(x, terms, runs_left, depth=depth, damping=damping) for x in _each(state)])
         inner = np.arange(len(self.value_map.spec.references))
-        levels = [Level(nodes, inner) for nodes in _ON_TOP]
+        levels = [Level(nodes, inner) for nodes in _ON_TOP[self.value_map.spec.dim]]
         terminal = self.value_map.continuation(runs_left)
 
         def some(chosen: Indices) -> Array:
