@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.tuning.choice import default_policy, told_policy
 from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.history import Run
 from autobct.tuning.policy import Policy
 from autobct.tuning.price import Price
 from autobct.tuning.problem import OVERHEAD, Problem, problem_of
@@ -29,25 +30,6 @@ _PATIENCE = 10  # so many failures in a row: the fault is in the training, not i
 _DIVERGED = 2.0  # so many score ranges below the best, a score counts as just that bad
 _HOPELESS = 100.0  # a first score so many ranges below the score range has diverged
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One finished or failed run, in the user's units.
-
-    score:   the observed score; None if the run failed
-    cost:    what it cost, failed or not
-    error:   why it failed; None if it did not
-    believed: the believed score at its params after this run
-    """
-
-    trial: int
-    params: Mapping[str, Any]
-    control: Array
-    score: float | None
-    cost: float
-    error: str | None
-    believed: float
 
 
 class Tuner:
