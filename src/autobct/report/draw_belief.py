@@ -1,0 +1,112 @@
+"""Which pictures a belief gets: curves for one parameter, maps for two numbers, slices and maps for more."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.report.axis import number
+from autobct.report.believed import MIDDLE, Dial, believed_score, dials, swept
+from autobct.report.chart import Mark, cross, dot, group, ring
+from autobct.report.draw_map import GRID, level_map, map_frame, place
+from autobct.report.draw_slice import Side, sides, slice_chart
+from autobct.report.story import Story, run_text
+from autobct.report.svg import Markup
+
+__all__ = ["Drawn", "belief_charts"]
+
+_MOST_DIALS, _MOST_MAPS = 6, 6  # those that matter most are drawn
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A chart and its caption in words."""
+
+    picture: Markup
+    caption: str
+
+
+def belief_charts(story: Story) -> list[Drawn]:
+    """All pictures of the belief that the space allows."""
+    turned, (score, cost) = dials(story.problem.space), sides(story)
+    if len(turned) == 2 and all(dial.numeric for dial in turned):
+        pair = (turned[0], turned[1])
+        return [_score_map(story, score, pair), _doubt_map(story, pair), _cost_map(story, cost, pair)]
+    shown = sorted(turned, key=lambda dial: -_matters(story, dial))[:_MOST_DIALS]
+    slices = [_slice(story, side, dial, len(turned)) for dial in shown for side in (score, cost)]
+    pairs = list(itertools.combinations(shown, 2))[:_MOST_MAPS]
+    return [*slices, *(_score_map(story, score, pair) for pair in pairs)]
+
+
+def _matters(story: Story, dial: Dial) -> float:
+    """How much the believed score changes along a parameter through the model to use."""
+    middle = believed_score(story.problem, story.belief, swept(story.centre, [dial], GRID))[MIDDLE]
+    return float(np.ptp(middle))
+
+
+def _slice(story: Story, side: Side, dial: Dial, count: int) -> Drawn:
+    others = "" if count == 1 else ", all else as in the model to use"
+    caption = f"{side.title.capitalize()} along {dial.name}{others}."
+    return Drawn(slice_chart(story, side, dial), caption)
+
+
+def _score_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
+    surface = _surface(story, side, pair)[MIDDLE]
+    others = "" if len(dials(story.problem.space)) == 2 else ", all else as in the model to use"
+    caption = f"Believed {side.title} over {pair[0].name} and {pair[1].name}{others}: {_peak(story, surface, pair)}."
+    return _map(story, surface, pair, side, f"believed {side.title}", caption)
+
+
+def _doubt_map(story: Story, pair: tuple[Dial, Dial]) -> Drawn:
+    side = sides(story)[0]
+    quantiles = _surface(story, side, pair)
+    doubt = (quantiles[3] - quantiles[1]) / 2
+    caption = f"How unsure the {side.title} still is, in standard deviations: least near the runs."
+    return _map(story, doubt, pair, Side("doubt", "muted", side.believed, side.observed, log=False), "± 1 sd", caption)
+
+
+def _cost_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
+    surface = _surface(story, side, pair)[MIDDLE]
+    spread = f"from {number(float(surface.min()), 3)} to {number(float(surface.max()), 3)}"
+    caption = f"Believed {side.title} over {pair[0].name} and {pair[1].name}: {spread}."
+    return _map(story, surface, pair, side, f"believed {side.title}", caption)
+
+
+def _surface(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Array:
+    """Quantiles (5, settings of the second, settings of the first)."""
+    across, up = pair
+    quantiles = side.believed(story.problem, story.belief, swept(story.centre, [up, across], GRID))
+    columns = GRID if across.numeric else len(across.columns)
+    return quantiles.reshape(5, -1, columns)
+
+
+def _map(story: Story, surface: Array, pair: tuple[Dial, Dial], side: Side, key: str, caption: str) -> Drawn:
+    marks = _marks(story, pair)
+    drawn = level_map(surface, *pair, marks, colour=side.colour, title=key, log=side.log, says=caption)
+    return Drawn(drawn, caption)
+
+
+def _marks(story: Story, pair: tuple[Dial, Dial]) -> list[Markup]:
+    """The runs at their params; those on the same spot stand side by side only in the table."""
+    at, faint = map_frame(*pair), len(dials(story.problem.space)) > 2
+    drawn: dict[str, list[Markup]] = {"bad": [], "ink": [], "go": []}
+    for run in story.history:
+        best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
+        mark = Mark(place(pair[0], run.control), place(pair[1], run.control), run_text(run), name)
+        if run.score is None:
+            drawn["bad"].append(cross(at, mark))
+        else:
+            drawn["ink"].append(dot(at, mark, faint=faint and not best))
+        drawn["go"] += [ring(at, mark)] if best else []
+    return [group(colour, *marks) for colour, marks in drawn.items() if marks]
+
+
+def _peak(story: Story, surface: Array, pair: tuple[Dial, Dial]) -> str:
+    row, column = np.unravel_index(int(surface.argmax()), surface.shape)
+    steps = zip(pair, (column, row), surface.shape[::-1], strict=True)
+    where = [f"{dial.name}={number(dial.setting(int(k), size))}" for dial, k, size in steps]
+    return f"highest, {number(float(surface.max()), 3)}, near {' and '.join(where)}"

@@ -1,0 +1,111 @@
+"""What a page tells, whoever tells it: a result, a tuner that is still asking, or the journal of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.gaussian import Belief
+from autobct.report.axis import number
+from autobct.report.believed import believed_score
+from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.problem import Problem
+from autobct.tuning.tuner import Run
+
+__all__ = ["Story", "params_text", "run_text"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Story:
+    """One tuning, in the user's units where nothing else is said.
+
+    decisions:  what was decided after 0, 1, 2, ... runs; the last may be a Stop
+    best:       the run whose model to use; None if none finished
+    prior, belief:  before the first run and now, in model units
+    unfinished: a sentence where the tuning has not ended
+    alarm:      a sentence where the observations are implausible under the belief
+    settings:   (name, value) to repeat it
+    """
+
+    title: str
+    problem: Problem
+    history: tuple[Run, ...]
+    decisions: tuple[Decision, ...]
+    best: Run | None
+    prior: Belief
+    belief: Belief
+    why: str
+    unfinished: str | None = None
+    alarm: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    score_name: str = "score"
+    cost_name: str = "cost"
+
+    @property
+    def scores(self) -> Array:
+        """Observed scores (n,), NaN where a run failed."""
+        return np.array([np.nan if run.score is None else run.score for run in self.history], dtype=float)
+
+    @property
+    def costs(self) -> Array:
+        """Costs (n,) of the runs."""
+        return np.array([run.cost for run in self.history], dtype=float)
+
+    @property
+    def totals(self) -> Array:
+        """Costs so far, (n + 1,): before the first run and after each."""
+        return np.concatenate([[0.0], np.cumsum(self.costs)])
+
+    @property
+    def centre(self) -> Array:
+        """The control (p,) through which slices go: that of the model to use, or the candidate thought best."""
+        if self.best is not None:
+            return self.best.control
+        model = self.problem.prior.model
+        means = model.score_basis(self.problem.controls) @ self.belief.score.mean
+        return np.asarray(self.problem.controls[int(means.argmax())])
+
+    @property
+    def believed_best(self) -> str:
+        """What is believed of the model to use, with one standard deviation."""
+        low, middle, high = believed_score(self.problem, self.belief, self.centre[None])[1:4, 0]
+        return f"{number(float(middle))} ± {number(float(high - low) / 2, 2)}"
+
+    @property
+    def going_on(self) -> Array:
+        """Value of going on after 0, 1, 2, ... runs; NaN where it is not known."""
+        return self._of_decisions(_going_on)
+
+    @property
+    def in_hand(self) -> Array:
+        """The score in hand, as believed, after 0, 1, 2, ... runs; NaN where there is none."""
+        return self._of_decisions(_in_hand)
+
+    def _of_decisions(self, read: Any) -> Array:
+        told = [read(decision) for decision in self.decisions[: len(self.history) + 1]]
+        told += [None] * (len(self.history) + 1 - len(told))
+        return np.array([np.nan if value is None else value for value in told], dtype=float)
+
+
+def _going_on(decision: Decision) -> float | None:
+    going_on = decision.best_alternative if isinstance(decision, Stop) else decision
+    return None if going_on is None else going_on.value
+
+
+def _in_hand(decision: Decision) -> float | None:
+    return decision.stop_value if isinstance(decision, Train) else decision.value
+
+
+def params_text(params: Mapping[str, Any]) -> str:
+    """Params in one line: a=1, b=relu."""
+    return ", ".join(f"{name}={number(value)}" for name, value in params.items())
+
+
+def run_text(run: Run) -> str:
+    """A run in a few words, for whoever points at it; the table has the rest."""
+    outcome = "failed" if run.score is None else f"score {number(run.score)}"
+    return f"Run {run.trial + 1}: {outcome}, cost {number(run.cost)}"
