@@ -1,0 +1,5 @@
+"""Trials in the world: any program, timed, capped, survived; stored in a folder, and gone on with after a crash."""
+
+from autobct.run.recorded import RecordedRun, read_run
+
+__all__ = ["RecordedRun", "read_run"]
