@@ -6,6 +6,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,12 @@ _MOST_BYTES = 1 << 20
 _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
 _SPACE = 'depth = { type = "int", low = 1, high = 20 }'
 _TIMES = ("wall", "cpu")
-_KEYS = (
-    *("command", "directory", "env", "repeats", "price", "score_range", "cost_range", "direction"),
-    *("recall", "seed", "prior", "space", "score", "cost", "limits"),
-    *(f"score.{key}" for key in ("key", "file", "pattern")),
-    *(f"cost.{key}" for key in ("measure", "key", "file", "pattern")),
-    *(f"limits.{key}" for key in ("timeout", "max_cost", "max_runs", "deadline", "output")),
-)
+_TOP = ("command", "directory", "env", "repeats", "price", "score_range", "cost_range", "direction", "recall", "seed")
+_TABLES = {
+    "score": ("key", "file", "pattern"),
+    "cost": ("measure", "key", "file", "pattern"),
+    "limits": ("timeout", "max_cost", "max_runs", "deadline", "output"),
+}
 
 
 def read_text(path: Path) -> str:
@@ -50,27 +50,27 @@ def parse(source: str) -> Settings:
         data = tomllib.loads(source)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"is not TOML: {error}") from None
-    top = Table(data, "", _KEYS)
+    nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]
+    top = Table(data, "", (*_TOP, "prior", "space", *_TABLES), nested)
     command = top.need("command", _command, _COMMAND)
     space = _space(top.need("space", mapping, f"[space] and in it {_SPACE}"))
-    cost = Table(top.table("cost"), "cost", _KEYS)
+    score, cost, limits = (top.table(key, keys) for key, keys in _TABLES.items())
     measure = cost.get("measure", one_of(*_TIMES, "told")) or "wall"
     settings = Settings(
         program=Program(
             command=command,
             directory=top.get("directory", text) or ".",
-            env=_env(top.table("env")),
+            env=_env(top.get("env", mapping) or {}),
             repeats=top.get("repeats", whole(1)) or 1,
         ),
         space=space,
-        score=_reading(Table(top.table("score"), "score", _KEYS), "score", space),
+        score=_reading(score, "score", space),
         measure=measure,
         cost=_reading(cost, "cost", space),
         tuning=_tuning(top),
         seed=top.get("seed", whole(0)) or 0,
-        limits=_limits(Table(top.table("limits"), "limits", _KEYS), timed=measure in _TIMES),
+        limits=_limits(limits, timed=measure in _TIMES),
     )
-    top.finish()
     _check_told(settings)
     _check_templates(settings)
     return settings
@@ -87,7 +87,7 @@ def _command(value: Any) -> tuple[str, ...]:
 
 
 def _env(data: Mapping[str, Any]) -> dict[str, str]:
-    table = Table(data, "env")
+    table = Table(data, "env", None)
     for name in data:
         if not name or "=" in name or "\0" in name:
             raise SettingsError(f"{table.where(name)} cannot be the name of an environment variable")
@@ -95,7 +95,7 @@ def _env(data: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _space(data: Mapping[str, Any]) -> dict[str, Parameter]:
-    table = Table(data, "space")
+    table = Table(data, "space", None)
     if not data:
         raise SettingsError(f"space has no parameter; write e.g. {_SPACE}")
     for name in data:
@@ -109,15 +109,12 @@ def _space(data: Mapping[str, Any]) -> dict[str, Parameter]:
 
 
 def _parameter(data: Mapping[str, Any], path: str) -> Parameter:
-    table = Table(data, path)
-    kind = table.need("type", one_of("int", "float", "categorical"), _SPACE)
+    kind = Table(data, path, None).need("type", one_of("int", "float", "categorical"), _SPACE)
     if kind == "categorical":
-        choices = table.need("choices", _choices, 'choices = ["a", "b"]')
-        table.finish()
-        return choices
+        return Table(data, path, ("type", "choices")).need("choices", _choices, 'choices = ["a", "b"]')
+    table = Table(data, path, ("type", "low", "high", "log", "step"))
     low, high = (table.need(key, _number, f"{key} = 1") for key in ("low", "high"))
     options = {"log": table.get("log", flag), "step": table.get("step", _number)}
-    table.finish()
     told = {key: value for key, value in options.items() if value is not None}
     try:
         return Int(low, high, **told) if kind == "int" else Float(low, high, **told)
@@ -155,7 +152,6 @@ def _reading(table: Table, what: str, space: Mapping[str, Parameter]) -> Reading
         file=table.get("file", template),
         pattern=table.get("pattern", lambda value: _pattern(value, what)),
     )
-    table.finish()
     if reading.key is not None and reading.pattern is not None:
         raise SettingsError(f"{what} has both a key and a pattern; write one of the two")
     return reading
@@ -200,15 +196,17 @@ def _range(name: str, least: float = float("-inf")) -> Any:
 
 
 def _limits(table: Table, *, timed: bool) -> Limits:
-    limits = Limits(
+    return Limits(
         timeout=table.get("timeout", duration),
         max_cost=table.get("max_cost", duration if timed else _positive),
         max_runs=table.get("max_runs", whole(1)),
-        deadline=table.get("deadline", duration),
+        deadline=table.get("deadline", _deadline),
         output=table.get("output", whole(1 << 10)) or MOST_OUTPUT,
     )
-    table.finish()
-    return limits
+
+
+def _deadline(value: Any) -> float | datetime:
+    return value if isinstance(value, datetime) else duration(value)
 
 
 def _positive(value: Any) -> float:

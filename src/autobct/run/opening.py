@@ -21,13 +21,12 @@ from autobct.run.settings import SettingsError, differences
 class Opened:
     """A folder that is ours for now.
 
-    journal, header:  to be written on, and its first line
-    again:            what stood in it already
-    lock:             the descriptor of the lock
+    journal:  to be written on
+    again:    what stood in it already
+    lock:     the descriptor of the lock
     """
 
     journal: Journal
-    header: dict[str, Any]
     again: Replay
     lock: int
 
@@ -45,7 +44,7 @@ def opened(job: Job, *, fresh: bool) -> Iterator[Opened]:
     with locked(job.folder) as lock:
         journal, records = _journal(job)
         with contextlib.closing(journal):
-            yield Opened(journal, records[0], replay(job.settings, records, verify=True), lock)
+            yield Opened(journal, replay(job.settings, records, verify=True), lock)
 
 
 def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:

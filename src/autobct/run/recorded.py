@@ -99,4 +99,5 @@ def _folder(path: Path) -> Path:
 
 
 def _limits(settings: Settings) -> dict[str, Any]:
-    return {f"limits.{key}": value for key, value in asdict(settings.limits).items() if value is not None}
+    told = {f"limits.{key}": value for key, value in asdict(settings.limits).items() if value is not None}
+    return {key: value if isinstance(value, int | float) else str(value) for key, value in told.items()}

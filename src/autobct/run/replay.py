@@ -58,10 +58,11 @@ def versions() -> dict[str, str]:
     }
 
 
-def tuner_of(settings: Settings, *, made: int = 0) -> Tuner:
-    """The tuner of some settings; its max_cost and deadline are told at each decision, and so are on record.
+def tuner_of(settings: Settings, *, made: int = 0, with_cap: bool = False) -> Tuner:
+    """The tuner of some settings.
 
-    made: runs that were asked for already; a lower max_runs comes too late for them
+    made:      runs that were made already; a lower max_runs comes too late for them
+    with_cap:  tell it max_cost now, rather than at each decision, where it is on record
     """
     told = dict(settings.tuning)
     most, prior = settings.limits.max_runs, told.pop("prior", None)
@@ -70,6 +71,7 @@ def tuner_of(settings: Settings, *, made: int = 0) -> Tuner:
         **told,
         prior=None if prior is None else PAPER_PRIORS[prior],
         max_runs=None if most is None else max(most, made),
+        max_cost=settings.limits.max_cost if with_cap else None,
         seed=settings.seed,
     )
 
@@ -109,13 +111,6 @@ def tell(tuner: Tuner, train: Train, score: float | None, cost: float, error: st
         return tuner.tell(train, cost=cost, error=str(wrong))
 
 
-def check_same(again: Train, recorded: Train, header: Mapping[str, Any]) -> None:
-    """JournalError unless two decisions to train are the same to the last bit."""
-    first, second = encoded(again), encoded(recorded)
-    if not same({**first, "note": ""}, {**second, "note": ""}):
-        raise JournalError(_otherwise(recorded, header))
-
-
 def _again(tuner: Tuner, record: Mapping[str, Any], header: Mapping[str, Any], *, verify: bool) -> Train:
     recorded = _train(record, tuner)
     if not verify:
@@ -124,9 +119,8 @@ def _again(tuner: Tuner, record: Mapping[str, Any], header: Mapping[str, Any], *
     else:
         left = record["left"]
         again = tuner.ask(None if left is None else Left(**left))
-        if not isinstance(again, Train):
+        if not isinstance(again, Train) or not same(encoded(again), encoded(recorded)):
             raise JournalError(_otherwise(recorded, header))
-        check_same(again, recorded, header)
     tuner.charge(record["charge"])
     return again
 

@@ -16,7 +16,7 @@ from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.opening import Opened, opened
 from autobct.run.process import INTERRUPTED
-from autobct.run.replay import check_same, tell, versions
+from autobct.run.replay import tell, versions
 from autobct.run.trial import Allowance, Outcome
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.limits import Deadline, Left
@@ -63,7 +63,7 @@ class Session:
 
     def __init__(self, job: Job, folder: Opened, listeners: Sequence[Listener], interrupts: Interrupts) -> None:
         self._job, self._listeners, self._interrupts = job, listeners, interrupts
-        self._journal, self._header, self._again = folder.journal, folder.header, folder.again
+        self._journal, self._again = folder.journal, folder.again
         self._tuner = folder.again.tuner
         self._decisions: list[Decision] = list(folder.again.decisions[: len(self._tuner.history)])
         self._trainer = job.trainer(interrupts, folder.lock)
@@ -91,18 +91,14 @@ class Session:
         charge = time.perf_counter() - started if self._job.settings.measure == "wall" else 0.0
         if isinstance(decision, Stop):
             return decision
-        recorded = self._again.under_way
-        if recorded is not None and recorded.trial == decision.trial:
-            check_same(decision, recorded, self._header)
-        told_left = None if left is None else asdict(left)
-        self._journal.add("asked", decision=encoded(decision), left=told_left, charge=charge, at=_now())
+        self._journal.add("asked", decision=encoded(decision), left=_plain(left), charge=charge, at=_now())
         self._tuner.charge(charge)
         self._decisions.append(decision)
         self._tell_listeners(decision)
         return decision
 
     def _run(self, decision: Train) -> str | None:
-        """One run, told; or what ended it though it was not its fault: then its cost is charged, and it is made again."""
+        """One run, told.  Or what ended it, not by its own fault: then its cost is charged, and it is still to be made."""
         outcome = self._trainer.train(decision, self._allowance())
         if outcome.capped is not None:
             self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, at=_now())
@@ -178,6 +174,10 @@ def _summary(ending: Ending) -> bytes:
         "versions": versions(),
     }
     return (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _plain(left: Left | None) -> dict[str, Any] | None:
+    return None if left is None else asdict(left)
 
 
 def _now() -> str:

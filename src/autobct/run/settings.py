@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from autobct.run.reading import Reading
@@ -39,14 +40,15 @@ class Limits:
     """What may be changed between an interruption and going on, for it changes no run that was made.
 
     timeout:   seconds a single training may take
-    max_cost, max_runs, deadline:  hard caps as in `autobct.tune`
+    max_cost, max_runs:  hard caps as in `autobct.tune`
+    deadline:  seconds from each start of `autobct run`, or a moment
     output:    bytes of each output stream that are kept
     """
 
     timeout: float | None = None
     max_cost: float | None = None
     max_runs: int | None = None
-    deadline: float | None = None
+    deadline: float | datetime | None = None
     output: int = MOST_OUTPUT
 
 

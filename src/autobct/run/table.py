@@ -1,4 +1,4 @@
-"""A table of a TOML file whose every key is asked for once; what nobody asked for is a mistake, and named."""
+"""A table of a TOML file that has only keys there are, and checks for their values: one sentence for a mistake."""
 
 from __future__ import annotations
 
@@ -9,52 +9,53 @@ from typing import Any, TypeVar
 
 from autobct.run.settings import SettingsError
 from autobct.run.template import meant
+from autobct.tuning.price import seconds_of
 
 Checked = TypeVar("Checked")
 
-_UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*(ms|s|min|h|d)\s*")
+_DURATION = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 class Table:
-    """One table.  path: the keys that lead to it, "" for the file itself."""
+    """One table.
 
-    def __init__(self, data: Mapping[str, Any], path: str, elsewhere: Iterable[str] = ()) -> None:
-        self._data, self._path, self._elsewhere = data, path, list(elsewhere)
-        self._asked: list[str] = []
+    path:       the keys that lead to it, "" for the file itself
+    keys:       those it may have; None: any
+    elsewhere:  paths of keys of other tables, in case one was put here
+    """
+
+    def __init__(
+        self, data: Mapping[str, Any], path: str, keys: Iterable[str] | None, elsewhere: Iterable[str] = ()
+    ) -> None:
+        self._data, self._path = data, path
+        known, others = list(data if keys is None else keys), list(elsewhere)
+        for key in data:
+            if key not in known:
+                hints = [name for name in others if name.rpartition(".")[2] == key]
+                hint = f"; did you mean {hints[0]}?" if hints else meant(key, known)
+                raise SettingsError(f"{self.where(key)} is not a key of this file{hint}")
 
     def get(self, key: str, check: Callable[[Any], Checked]) -> Checked | None:
         """The checked value of a key; None if it is not there.  `check` raises ValueError with what is wrong."""
-        self._asked.append(key)
         if key not in self._data:
             return None
         try:
             return check(self._data[key])
+        except SettingsError:
+            raise
         except (TypeError, ValueError) as error:
-            if isinstance(error, SettingsError):
-                raise
             raise SettingsError(f"{self.where(key)}: {error}") from None
 
     def need(self, key: str, check: Callable[[Any], Checked], example: str) -> Checked:
         """The same for a key that must be there."""
         found = self.get(key, check)
         if found is None:
-            self.finish(ignore_missing=True)  # a misspelt key is better called that than missing
             raise SettingsError(f"{self.where(key)} is missing; write e.g. {example}")
         return found
 
-    def table(self, key: str) -> Mapping[str, Any]:
+    def table(self, key: str, keys: Iterable[str] | None) -> Table:
         """A table inside this one; empty if it is not there."""
-        return self.get(key, mapping) or {}
-
-    def finish(self, *, ignore_missing: bool = False) -> None:
-        """SettingsError if there is a key that nobody asked for; `ignore_missing`: some will still be asked for."""
-        for key in self._data:
-            known = [self.where(name) for name in self._asked]
-            if key not in self._asked and not (ignore_missing and self.where(key) in self._elsewhere):
-                hints = [name for name in self._elsewhere if name.rpartition(".")[2] == key]
-                hint = f"; did you mean {hints[0]}?" if hints else meant(self.where(key), known + self._elsewhere)
-                raise SettingsError(f"{self.where(key)} is not a key of this file{hint}")
+        return Table(self.get(key, mapping) or {}, self.where(key), keys)
 
     def where(self, key: str) -> str:
         """The path of a key, as TOML writes it."""
@@ -111,7 +112,8 @@ def one_of(*options: str) -> Callable[[Any], str]:
 def duration(value: Any) -> float:
     """Seconds: a number of them, or text with a unit."""
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    seconds = float(found[1]) * _UNITS[found[2]] if found else value
+    unit = None if found is None else seconds_of(found[2])
+    seconds = value if found is None or unit is None else float(found[1]) * unit
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not (0 < seconds < math.inf):
         raise ValueError(f'must be a time, got {value!r}; write e.g. "10min", or a number of seconds')
     return float(seconds)

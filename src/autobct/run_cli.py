@@ -1,0 +1,142 @@
+"""`autobct run` and `autobct init`: tune any program by a TOML file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from autobct.maps_cli import fail
+
+if TYPE_CHECKING:
+    from autobct.run.job import Job
+    from autobct.run.session import Ending
+    from autobct.tuning.tuner import Tuner
+
+_FIRST = Path("tune.toml")
+_CODES = """Exit codes: 0 more is not worth its price; 1 it gave up, or the disk did; 2 something in the file or on the \
+command line is wrong; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; 130 interrupted, and the same \
+command goes on."""
+
+TomlFile = Annotated[Path, typer.Argument(metavar="FILE", help="What to tune, in TOML; autobct init writes one.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the two commands to the command line."""
+    app.command("run", epilog=_CODES)(run)
+    app.command("init")(init)
+
+
+def run(
+    path: TomlFile = _FIRST,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what is to be expected and how the first run would begin.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin again; the old tuning is kept under another name.")
+    ] = False,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", help="Where to keep what happens.  [default: FILE with .run for .toml]")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only the answer.")] = False,
+) -> None:
+    """Tune any program, or go on with it: run it until one more run is not worth its price."""
+    if os.name != "posix":
+        fail("autobct run needs Linux, macOS or another POSIX system; use autobct.tune from Python here.")
+    with _one_sentence():
+        from autobct.run.job import Job
+
+        job = Job.of(path, folder)
+        if dry_run:
+            _foretell(job)
+        else:
+            _finish(job, _tuned(job, fresh=fresh, quiet=quiet))
+
+
+def init(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = _FIRST,
+) -> None:
+    """Write a commented TOML file to start from."""
+    from autobct.run.first_file import FIRST_FILE
+
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(FIRST_FILE)
+    except FileExistsError:
+        fail(f"'{path}' exists already; give another name.")
+    except OSError as error:
+        fail(f"'{path}' cannot be written: {error.strerror}.")
+    typer.echo(f"{path} is written. Put your program in it, look ahead with: autobct run {path} --dry-run")
+
+
+def _foretell(job: Job) -> None:
+    """The forecast, and the first command; nothing is run, nothing is written."""
+    from autobct.run.replay import tuner_of
+    from autobct.tuning.decision import Train
+
+    tuner = tuner_of(job.settings, with_cap=True)
+    typer.echo(str(tuner.forecast()))
+    first = tuner.ask()
+    if isinstance(first, Train):
+        typer.echo(f"First run, in {job.directory}:\n  {job.trainer().command_line(first)}")
+    typer.echo(f"Everything would be kept in {job.folder}.")
+
+
+def _tuned(job: Job, *, fresh: bool, quiet: bool) -> Ending:
+    from autobct.run.session import tune_program
+
+    with _progress(quiet=quiet) as listeners:
+        return tune_program(job, listeners, fresh=fresh)
+
+
+@contextlib.contextmanager
+def _progress(*, quiet: bool) -> Iterator[list[Callable[[Tuner, Any], None]]]:
+    """A table on a terminal, plain lines elsewhere."""
+    if quiet:
+        yield []
+        return
+    from autobct.report.live import live
+    from autobct.tuning.progress import plain
+
+    table = live(sys.stdout)
+    try:
+        yield [plain(sys.stdout) if table is None else table]
+    finally:
+        if table is not None:
+            table.close()
+
+
+def _finish(job: Job, ending: Ending) -> None:
+    """The answer, and an exit code for scripts."""
+    tuner, stop = ending.tuner, ending.stop
+    if stop is None:
+        typer.echo(f"Interrupted; what was found is kept in {job.folder}, and the same command goes on.", err=True)
+    if tuner.best is not None:
+        typer.echo(str(tuner.result(None if stop is None else stop.why, ending.decisions)))
+    elif stop is not None:
+        last = tuner.history[-1].error if tuner.history else None
+        said = f" The last failed run: {last}." if last else ""
+        typer.echo(f"No run finished. {stop.why}{said} Its output is in {job.folder / 'runs'}.", err=True)
+    raise typer.Exit(ending.code)
+
+
+@contextlib.contextmanager
+def _one_sentence() -> Iterator[None]:
+    """What is wrong, without a traceback."""
+    from autobct.run.journal import JournalError
+    from autobct.run.lock import LockedError
+    from autobct.run.settings import SettingsError
+
+    try:
+        yield
+    except (SettingsError, JournalError, LockedError) as error:
+        fail(str(error))
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        fail(f"{error.filename or 'The disk'}: {error.strerror}; what was found so far is kept, the same goes on.", 1)
