@@ -13,6 +13,7 @@ from autobct.tuning.parameter import Categorical, Float, Int
 
 __all__ = ["Axis", "axis_over", "number", "parameter_axis"]
 
+_LEAST = 1e-100  # no cost that anybody has paid is smaller, and one over it is still a number
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -53,7 +54,7 @@ def axis_over(title: str, values: Array, *, log: bool = False, count: int = 5, r
     told = told[np.isfinite(told) & ((told > 0.0) | (not log))]
     low, high = (float(told.min()), float(told.max())) if told.size else (0.0, 1.0)
     if log:
-        low, high = (low, high) if told.size else (0.1, 1.0)
+        low, high = (max(low, _LEAST), min(high, 1 / _LEAST)) if told.size else (0.1, 1.0)
         wide = max((high / low) ** room, 1.05)
         low, high = low / wide, high * wide
         return Axis(title, low, high, _log_ticks(low, high, count), log=True)

@@ -16,7 +16,8 @@ from autobct.report.axis import number
 from autobct.report.visible import one_line
 from autobct.tuning.decision import Stop, Train
 from autobct.tuning.progress import Event
-from autobct.tuning.tuner import Run, Tuner
+from autobct.tuning.history import Run
+from autobct.tuning.tuner import Tuner
 
 __all__ = ["Line", "LiveTable", "live", "table_of"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -19,7 +19,9 @@ from autobct.report.page_sections import sections
 from autobct.report.page_words import facts, heads, notes, rows, rows_text
 from autobct.report.story import Story
 from autobct.report.svg import Markup, text_of
-from autobct.report.telling import story_of
+from autobct.report.telling import other_prices, story_of
+from autobct.tuning.tune import Result
+from autobct.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -41,9 +43,13 @@ class Inline:
         return base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()
 
 
-def write_report(told: object, path: str | os.PathLike[str]) -> None:
-    """Write the page of a result, a tuner or the journal of a run to a file, whole or not at all."""
-    write_page(story_of(told), path)
+def write_report(told: Result | Tuner, path: str | os.PathLike[str]) -> None:
+    """Write the page of a result, or of a tuner that is still asking, to a file, whole or not at all."""
+    check_page_path(path)
+    story = story_of(told)
+    tuner = told.tuner if isinstance(told, Result) else told
+    assert isinstance(tuner, Tuner)
+    write_page(replace(story, what_if=other_prices(tuner)), path)
 
 
 def write_page(story: Story, path: str | os.PathLike[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from autobct.report.believed import dials
 from autobct.report.draw_belief import Drawn, belief_charts
+from autobct.report.draw_price import price_charts
 from autobct.report.draw_progress import progress_chart, progress_words
 from autobct.report.story import Story
 from autobct.report.svg import Markup, tag
@@ -38,6 +39,8 @@ def sections(story: Story) -> list[Section]:
     if story.history:
         told.append(_progress(story))
     told.append(_belief(story))
+    if story.what_if:
+        told.append(_prices(story))
     return told
 
 
@@ -73,6 +76,15 @@ def _belief(story: Story) -> Section:
         "Before the first run, and now that all runs are known. Point at a run to see its numbers.",
         (*bands, Key(_dot("ink"), "run"), *_common(story)),
         tuple(belief_charts(story)),
+    )
+
+
+def _prices(story: Story) -> Section:
+    return Section(
+        "If the price had been another",
+        f"Your price was {story.problem.price}. The same runs in the same order, stopped by other prices.",
+        (),
+        price_charts(story),
     )
 
 

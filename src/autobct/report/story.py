@@ -14,7 +14,8 @@ from autobct.report.axis import number
 from autobct.report.believed import believed_score
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.problem import Problem
-from autobct.tuning.tuner import Run
+from autobct.tuning.history import Run
+from autobct.tuning.what_if import WhatIf
 
 __all__ = ["Story", "params_text", "run_text"]
 
@@ -28,6 +29,9 @@ class Story:
     prior, belief:  before the first run and now, in model units
     unfinished: a sentence where the tuning has not ended
     alarm:      a sentence where the observations are implausible under the belief
+    notes:      what else to know, e.g. that a score left its range
+    what_if:    what other prices would have done, the lowest first
+    charged:    cost that belongs to no run: deciding and launching
     settings:   (name, value) to repeat it
     """
 
@@ -41,6 +45,9 @@ class Story:
     why: str
     unfinished: str | None = None
     alarm: str | None = None
+    notes: tuple[str, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()
+    charged: float = 0.0
     settings: tuple[tuple[str, str], ...] = ()
     score_name: str = "score"
     cost_name: str = "cost"

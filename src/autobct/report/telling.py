@@ -1,61 +1,113 @@
-"""A story out of what somebody holds: a result, a tuner, or a run read from its folder."""
+"""A story out of what somebody holds: a result, a tuner that is still asking, or a run read from its folder."""
 
 from __future__ import annotations
 
+import json
 import platform
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
-from autobct.report.axis import number
+import numpy as np
+
 from autobct.report.story import Story
-from autobct.tuning.problem import Problem
+from autobct.report.visible import one_line
+from autobct.tuning.decision import Decision
+from autobct.tuning.fold import beliefs
 from autobct.tuning.tune import Result
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.what_if import WhatIf
 
-__all__ = ["story_of"]
+__all__ = ["other_prices", "story_of", "tell", "versions_now"]
+
+_PRICES = np.geomspace(1 / 30, 30, 25)  # other prices to try, as multiples of the one that was said
+_SECRET = "env."  # settings whose values may be passwords: a page is made to be shown
 
 
 def story_of(told: object) -> Story:
-    """The story of a result or of a tuner that is still asking."""
-    if isinstance(told, Story):
-        return told
+    """The story of a result, or of a tuner that is still asking."""
     if isinstance(told, Result):
-        return _told(told.tuner, told.why, told.decisions, None)
+        return tell(told.tuner, why=told.why, decisions=told.decisions, settings=told.settings, versions=told.versions)
     if isinstance(told, Tuner):
-        return _told(told, "The tuner is still asking.", (), "More runs may follow.")
-    raise TypeError(f"a report needs a result or a tuner, got {told!r}; write e.g. result.report('run.html')")
+        return tell(told, finished=False)
+    raise TypeError(f"a report needs a result or a tuner, got {one_line(repr(told))}; write result.report('run.html')")
 
 
-def _told(tuner, why, decisions, unfinished):
-    problem = tuner.problem
+def tell(
+    tuner: Tuner,
+    *,
+    title: str = "autobct report",
+    why: str | None = None,
+    decisions: Sequence[Decision] = (),
+    finished: bool = True,
+    settings: Mapping[str, Any] | None = None,
+    versions: Mapping[str, str] | None = None,
+) -> Story:
+    """The story of a tuner that has been told all runs.
+
+    why:        why it stopped;  decisions: what was decided after 0, 1, 2, ... runs
+    finished:   whether it came to its end;  settings, versions: to repeat it
+    """
+    past = beliefs(tuner.problem, tuner.history)
     return Story(
-        title="autobct report",
-        problem=problem,
+        title=title,
+        problem=past[-1].problem,
         history=tuner.history,
         decisions=tuple(decisions),
         best=tuner.best,
-        prior=problem.prior.belief,
-        belief=tuner.belief,
-        why=why,
-        unfinished=unfinished,
-        settings=_settings(problem),
+        prior=past[0].belief,
+        belief=past[-1].belief,
+        why=why or _so_far(tuner),
+        unfinished=None if finished else "This tells what is known so far; more runs may follow.",
+        alarm=None if tuner.alarm is None else tuner.alarm.text,
+        notes=tuple(note.text for note in tuner.notes),
+        charged=tuner.charged,
+        settings=_settings(tuner.settings if settings is None else settings, tuner, versions or versions_now()),
     )
 
 
-def _settings(problem: Problem) -> tuple[tuple[str, str], ...]:
-    space = zip(problem.space.names, problem.space.parameters, strict=True)
-    return (
-        *((f"{name}", str(parameter)) for name, parameter in space),
-        ("price", f"{number(problem.price.per_cost)}"),
-        *versions(),
-    )
-
-
-def versions() -> tuple[tuple[str, str], ...]:
+def versions_now() -> dict[str, str]:
     """Versions of what the numbers depend on."""
-    told = [("Python", platform.python_version())]
+    told = {"python": platform.python_version()}
     for name in ("autobct", "numpy", "scipy"):
         try:
-            told.append((name, version(name)))
-        except PackageNotFoundError:
+            told[name] = version(name)
+        except PackageNotFoundError:  # from a folder that was never installed
             continue
-    return tuple(told)
+    return told
+
+
+def _so_far(tuner: Tuner) -> str:
+    runs = len(tuner.history)
+    if tuner.best is None:
+        return "Nothing has finished yet." if runs == 0 else f"None of {runs} runs has finished well."
+    return f"The best so far, after {runs} run{'s' if runs != 1 else ''}."
+
+
+def other_prices(tuner: Tuner) -> tuple[WhatIf, ...]:
+    """What other prices would have done with the same runs; nothing where no run finished."""
+    if tuner.best is None:
+        return ()
+    return tuner.result().what_if((tuner.problem.price.per_cost * _PRICES).tolist())
+
+
+def _settings(
+    settings: Mapping[str, Any], tuner: Tuner, versions: Mapping[str, str]
+) -> tuple[tuple[str, str], ...]:
+    told = [(name, _plain(name, value)) for name, value in _flat(settings)]
+    libraries = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return (*told, ("policy", tuner.policy_note), ("versions", libraries))
+
+
+def _flat(settings: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Nested settings as space.x, space.y, ..."""
+    told: list[tuple[str, Any]] = []
+    for name, value in settings.items():
+        told += [(f"{name}.{k}", v) for k, v in value.items()] if isinstance(value, Mapping) else [(name, value)]
+    return told
+
+
+def _plain(name: str, value: Any) -> str:
+    if name.startswith(_SECRET):
+        return "(not shown)"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -30,7 +30,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to know about a run, told once.  run: its place in the history, from 0."""
+    """Something to know about a run, told once.
+
+    run:    its place in the history, from 0
+    about:  "score" or "cost", whichever left its range
+    """
 
     run: int
+    about: str
     text: str

@@ -123,3 +123,9 @@ def _unit(unit: object) -> str:
 
 def _short(number: float) -> str:
     return repr(number).removesuffix(".0")
+
+
+def seconds_of(unit: str) -> float | None:
+    """Seconds in a unit of time in any usual spelling; None if it is none."""
+    spelled = _SPELLINGS.get(unit.lower())
+    return _SECONDS[spelled] if spelled else None

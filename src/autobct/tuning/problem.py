@@ -58,9 +58,17 @@ class Stated:
     overhead: float
 
 
+Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
+"""Scale of scores, range of costs, and without the latter the cost of a typical run if it is not the guess."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Everything that stays the same during a tuning.  controls: (G, p) the candidates."""
+    """Everything that stays the same during a tuning, while runs keep to their ranges.
+
+    controls: (G, p) the candidates
+    ranges:   those that were stated or that runs have shown: all that tells this problem from the stated one
+    """
 
     space: Space
     price: Price
@@ -70,6 +78,7 @@ class Problem:
     terms: Terms
     controls: Array
     stated: Stated
+    ranges: Ranges
 
     @property
     def direction(self) -> Direction:
@@ -143,27 +152,16 @@ def problem_of(
     return put(told_space, told_price, controls, stated)
 
 
-def put(
-    space: Space,
-    price: Price,
-    controls: Array,
-    stated: Stated,
-    *,
-    score_scale: Scale | None = None,
-    cost_range: tuple[float, float] | Affine | AffineLog | None = None,
-    typical_cost: float | None = None,
-) -> Problem:
-    """The problem in model units, with the stated ranges or with others that runs have shown.
-
-    typical_cost: without any range of costs, what a run typically costs
-    """
-    score_scale, cost_range = score_scale or stated.score_scale, cost_range or stated.cost_range
-    guessed = stated.cost_guess * score_scale.unit if typical_cost is None else typical_cost
+def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> Problem:
+    """The problem in model units, with the stated ranges or with others that runs have shown."""
+    score_scale, cost_range, typical = ranges or (stated.score_scale, stated.cost_range, None)
+    guessed = stated.cost_guess * score_scale.unit if typical is None else typical
     log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
     cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
     first = stated.prior or default_prior(basis_for(space), _expectations(cost_range))
     terms = _terms(price, score_scale, cost_scale, first, stated)
-    return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated)
+    shown = (score_scale, cost_range, typical)
+    return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
 
 
 def at_price(problem: Problem, price: Price) -> Problem:
