@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,12 +16,13 @@ from autobct.maps_cli import fail
 if TYPE_CHECKING:
     from autobct.run.job import Job
     from autobct.run.session import Ending
-    from autobct.tuning.tuner import Tuner
 
 _FIRST = Path("tune.toml")
-_CODES = """Exit codes: 0 more is not worth its price; 1 it gave up, or the disk did; 2 something in the file or on the \
-command line is wrong; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; 130 interrupted, and the same \
-command goes on."""
+_CODES = (
+    "Exit codes: 0 one more run is not worth its price; 1 it gave up, or the disk did; 2 something in the file or on "
+    "the command line is wrong; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; 130 interrupted, and "
+    "the same command goes on."
+)
 
 TomlFile = Annotated[Path, typer.Argument(metavar="FILE", help="What to tune, in TOML; autobct init writes one.")]
 
@@ -55,18 +56,18 @@ def run(
         if dry_run:
             _foretell(job)
         else:
-            _finish(job, _tuned(job, fresh=fresh, quiet=quiet))
+            _finish(job, _tuned(job, fresh=fresh, quiet=quiet), quiet=quiet)
 
 
 def init(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = _FIRST,
 ) -> None:
     """Write a commented TOML file to start from."""
-    from autobct.run.first_file import FIRST_FILE
+    from autobct.run.first_file import first_file
 
     try:
         with open(path, "x", encoding="utf-8") as file:
-            file.write(FIRST_FILE)
+            file.write(first_file())
     except FileExistsError:
         fail(f"'{path}' exists already; give another name.")
     except OSError as error:
@@ -79,49 +80,34 @@ def _foretell(job: Job) -> None:
     from autobct.run.replay import tuner_of
     from autobct.tuning.decision import Train
 
-    tuner = tuner_of(job.settings, with_cap=True)
+    tuner = tuner_of(job.settings)
     typer.echo(str(tuner.forecast()))
-    first = tuner.ask()
+    first = tuner.peek()
     if isinstance(first, Train):
         typer.echo(f"First run, in {job.directory}:\n  {job.trainer().command_line(first)}")
     typer.echo(f"Everything would be kept in {job.folder}.")
 
 
 def _tuned(job: Job, *, fresh: bool, quiet: bool) -> Ending:
-    from autobct.run.session import tune_program
-
-    with _progress(quiet=quiet) as listeners:
-        return tune_program(job, listeners, fresh=fresh)
-
-
-@contextlib.contextmanager
-def _progress(*, quiet: bool) -> Iterator[list[Callable[[Tuner, Any], None]]]:
     """A table on a terminal, plain lines elsewhere."""
-    if quiet:
-        yield []
-        return
-    from autobct.report.live import live
-    from autobct.tuning.progress import plain
+    from autobct.run.session import tune_program
+    from autobct.tuning.progress import listeners
 
-    table = live(sys.stdout)
-    try:
-        yield [plain(sys.stdout) if table is None else table]
-    finally:
-        if table is not None:
-            table.close()
+    return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh)
 
 
-def _finish(job: Job, ending: Ending) -> None:
-    """The answer, and an exit code for scripts."""
+def _finish(job: Job, ending: Ending, *, quiet: bool) -> None:
+    """The answer, and an exit code for scripts; why it stopped has been said unless it was to be quiet."""
     tuner, stop = ending.tuner, ending.stop
     if stop is None:
         typer.echo(f"Interrupted; what was found is kept in {job.folder}, and the same command goes on.", err=True)
     if tuner.best is not None:
-        typer.echo(str(tuner.result(None if stop is None else stop.why, ending.decisions)))
+        why = stop.why if stop is not None and quiet else ""
+        typer.echo(str(tuner.result(why, ending.decisions)).rstrip())
     elif stop is not None:
         last = tuner.history[-1].error if tuner.history else None
         said = f" The last failed run: {last}." if last else ""
-        typer.echo(f"No run finished. {stop.why}{said} Its output is in {job.folder / 'runs'}.", err=True)
+        typer.echo(f"No run finished. {stop.why}{said} What the runs printed is in {job.folder / 'runs'}.", err=True)
     raise typer.Exit(ending.code)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autobct.run.config import parse, read_text
-from autobct.run.first_file import FIRST_FILE
+from autobct.run.first_file import first_file
 from autobct.run.settings import SettingsError, differences
 from autobct.tuning.space import Categorical, Float, Int
 
@@ -77,13 +77,13 @@ def test_all_one_can_say() -> None:
 
 
 def test_the_first_file_is_good() -> None:
-    settings = parse(FIRST_FILE)
+    settings = parse(first_file())
     assert list(settings.space) == ["depth", "rate"]
     uncommented = "\n".join(
         line.removeprefix("# ")
         if line.startswith(("# kind", "# max_cost", "# deadline", "# recall", "# seed"))
         else line
-        for line in FIRST_FILE.splitlines()
+        for line in first_file().splitlines()
     )
     assert parse(uncommented.replace('"{rate}",', '"{rate}", "{kind}",')).limits.max_cost == 7200.0
 

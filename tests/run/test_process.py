@@ -227,7 +227,8 @@ STARTS = """
 import os, sys
 from autobct.run.process import Order, run_program
 script = "sleep 60 & echo $! > child; echo $$ > parent; wait"
-run_program(Order(("sh", "-c", script), dict(os.environ), sys.argv[1], sys.argv[1] + "/o", sys.argv[1] + "/e", grace=0.2))
+folder = sys.argv[1]
+run_program(Order(("sh", "-c", script), dict(os.environ), folder, folder + "/o", folder + "/e", grace=0.2))
 """
 
 

@@ -78,7 +78,7 @@ def test_a_pattern_takes_the_last_match(tmp_path: Path) -> None:
     assert Reading("cost", pattern=r"acc=([0-9.]+) took (?P<cost>\d+)").number(path) == 4.0
     with pytest.raises(NoNumberError, match="nothing in the output matches the pattern 'loss"):
         Reading("score", pattern="loss=(.*)").number(path)
-    with pytest.raises(NoNumberError, match="'0.75 took 4 s' is not one number"):
+    with pytest.raises(NoNumberError, match=r"'0\.75 took 4 s' is not one number"):
         Reading("score", pattern="acc=(.*)").number(path)
 
 

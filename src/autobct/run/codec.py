@@ -1,4 +1,4 @@
-"""Decisions and runs <-> plain data for JSON; numbers come back to the last bit."""
+"""Decisions <-> plain data for JSON; numbers come back to the last bit."""
 
 from __future__ import annotations
 
@@ -10,26 +10,20 @@ import numpy as np
 
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.space import Space
-from autobct.tuning.tuner import Run
 
 
 class CodecError(ValueError):
     """Data that is not what was stored."""
 
 
-def encoded(thing: Train | Stop | Run) -> dict[str, Any]:
-    """A decision or run as plain data."""
+def encoded(thing: Train | Stop) -> dict[str, Any]:
+    """A decision as plain data."""
     return {field.name: _plain(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
 
 
 def decision_of(data: Mapping[str, Any], space: Space) -> Decision:
     """The decision that was encoded; what its params are is the space's to say."""
     return _train(data, space) if "control" in data else _stop(data, space)
-
-
-def run_of(data: Mapping[str, Any], space: Space) -> Run:
-    """The run that was encoded."""
-    return Run(**_fields(Run, data, space))
 
 
 def same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
@@ -49,8 +43,8 @@ def _stop(data: Mapping[str, Any], space: Space) -> Stop:
 
 def _fields(kind: type, data: Mapping[str, Any], space: Space) -> dict[str, Any]:
     known = {field.name for field in dataclasses.fields(kind)}
-    if not isinstance(data, Mapping) or (unknown := [key for key in data if key not in known]):
-        raise CodecError(f"{kind.__name__} has no {unknown[0] if isinstance(data, Mapping) else data!r}")
+    if unknown := [key for key in data if key not in known]:
+        raise CodecError(f"{kind.__name__} has no {unknown[0]!r}")
     fields = dict(data)
     try:
         if "control" in fields:

@@ -18,13 +18,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-if __name__ == "__main__":
+if TYPE_CHECKING or __name__ != "__main__":
+    from autobct.run import processes
+else:
     sys.path.insert(0, str(Path(__file__).parent))
     import processes
-else:
-    from autobct.run import processes
 
 _CHUNK = 1 << 16
 TAIL = 1 << 16  # bytes at the end of a stream that are always kept: the score stands there

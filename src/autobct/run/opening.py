@@ -13,8 +13,9 @@ from autobct.run.job import Job
 from autobct.run.journal import NAME, Journal, JournalError
 from autobct.run.lock import locked
 from autobct.run.recorded import recorded_settings
-from autobct.run.replay import Replay, replay, versions
+from autobct.run.replay import Replay, replay
 from autobct.run.settings import SettingsError, differences
+from autobct.tuning.settings import versions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +45,7 @@ def opened(job: Job, *, fresh: bool) -> Iterator[Opened]:
     with locked(job.folder) as lock:
         journal, records = _journal(job)
         with contextlib.closing(journal):
-            yield Opened(journal, replay(job.settings, records, verify=True), lock)
+            yield Opened(journal, replay(records, verify=True), lock)
 
 
 def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
@@ -57,12 +58,13 @@ def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
     last = [record for record in records if "toml" in record][-1]
     if last["toml"] != job.toml:
         journal.add("resumed", toml=job.toml)
+        records.append({"kind": "resumed", "toml": job.toml})
     return journal, records
 
 
 def _check_same_problem(job: Job, records: list[dict[str, Any]]) -> None:
     """SettingsError if the file was changed in anything but its limits since the tuning began."""
-    before = recorded_settings(records, job.folder)
+    before = recorded_settings(records)
     changed = differences(before.defining, job.settings.defining)
     if changed:
         keys = ", ".join(changed)

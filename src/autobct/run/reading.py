@@ -39,7 +39,7 @@ class Reading:
     pattern: str | None = None
 
     def number(self, path: Path) -> float:
-        """The number in a file that the program wrote, or in which its output is kept; NoNumberError if there is none."""
+        """The number in a file that the program wrote or its output is kept in; NoNumberError if there is none."""
         where = "the output" if self.file is None else f"the file {str(path)!r}"
         if self.pattern is not None:
             return _finite(self._matched(path, where), self.what)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 from autobct.run.config import parse
 from autobct.run.journal import NAME, JournalError, read_journal
 from autobct.run.replay import replay
-from autobct.run.settings import Settings, SettingsError
+from autobct.run.settings import Settings
 from autobct.tuning.decision import Decision, Stop
+from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
-from autobct.tuning.tune import Result
-from autobct.tuning.tuner import Run, Tuner
+from autobct.tuning.result import Result
+from autobct.tuning.tuner import Tuner
 
 SUFFIX = ".run"
 
@@ -66,8 +68,8 @@ def read_run(path: str | Path) -> RecordedRun:
     """
     folder = _folder(Path(path))
     records = read_journal(folder / NAME)
-    settings = recorded_settings(records, folder)
-    again = replay(settings, records, verify=False)
+    again = replay(records, verify=False)
+    settings = recorded_settings(records)
     return RecordedRun(
         path=folder,
         settings={**settings.defining, **_limits(settings)},
@@ -75,18 +77,14 @@ def read_run(path: str | Path) -> RecordedRun:
         history=again.tuner.history,
         decisions=again.decisions,
         finished=again.stopped is not None,
-        versions=dict(records[0].get("versions", {})),
+        versions=dict(records[0]["versions"]),
         tuner=again.tuner,
     )
 
 
-def recorded_settings(records: list[dict[str, Any]], folder: Path) -> Settings:
+def recorded_settings(records: Sequence[Mapping[str, Any]]) -> Settings:
     """What the TOML file said when the tuning was begun, with the limits it was last given."""
-    told = [record for record in records if record["kind"] in ("header", "resumed")]
-    try:
-        return parse(told[-1]["toml"])
-    except (SettingsError, KeyError, TypeError) as error:
-        raise JournalError(f"the settings in {str(folder / NAME)!r} cannot be used: {error}") from None
+    return parse([record["toml"] for record in records if record["kind"] in ("header", "resumed")][-1])
 
 
 def _folder(path: Path) -> Path:

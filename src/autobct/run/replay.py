@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import platform
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import scipy
-
 from autobct.belief.prior import PAPER_PRIORS
 from autobct.run.codec import CodecError, decision_of, encoded, same
+from autobct.run.config import parse
 from autobct.run.journal import JournalError
-from autobct.run.settings import Settings
+from autobct.run.settings import Settings, SettingsError
 from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.history import Run
 from autobct.tuning.limits import Left
-from autobct.tuning.tuner import Run, Tuner
+from autobct.tuning.settings import versions
+from autobct.tuning.tuner import Tuner
+
+Record = Mapping[str, Any]
 
 _DAMAGED = "the journal does not hold together"
 
@@ -27,16 +29,12 @@ class Replay:
 
     tuner:      one that has been told all of it
     decisions:  before each run, and the last one: to stop, or a run that was not told
+    wall:       seconds of wall time in all runs
     """
 
     tuner: Tuner
     decisions: tuple[Decision, ...]
-
-    @property
-    def under_way(self) -> Train | None:
-        """A run that was asked for and not told, if there is one."""
-        last = self.decisions[-1] if len(self.decisions) > len(self.tuner.history) else None
-        return last if isinstance(last, Train) else None
+    wall: float
 
     @property
     def stopped(self) -> Stop | None:
@@ -45,107 +43,107 @@ class Replay:
         return last if isinstance(last, Stop) else None
 
 
-def versions() -> dict[str, str]:
-    """What decisions are computed with."""
-    from autobct import __version__
-
-    return {
-        "autobct": __version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
-
-
-def tuner_of(settings: Settings, *, made: int = 0, with_cap: bool = False) -> Tuner:
-    """The tuner of some settings.
-
-    made:      runs that were made already; a lower max_runs comes too late for them
-    with_cap:  tell it max_cost now, rather than at each decision, where it is on record
-    """
-    told = dict(settings.tuning)
-    most, prior = settings.limits.max_runs, told.pop("prior", None)
+def tuner_of(settings: Settings) -> Tuner:
+    """The tuner of some settings; the deadline is told at each decision."""
+    told, limits = dict(settings.tuning), settings.limits
+    prior = told.pop("prior", None)
     return Tuner(
         settings.space,
         **told,
         prior=None if prior is None else PAPER_PRIORS[prior],
-        max_runs=None if most is None else max(most, made),
-        max_cost=settings.limits.max_cost if with_cap else None,
+        max_runs=limits.max_runs,
+        max_cost=limits.max_cost,
         seed=settings.seed,
     )
 
 
-def replay(settings: Settings, records: Sequence[Mapping[str, Any]], *, verify: bool) -> Replay:
-    """Tell a new tuner everything that stands in a journal; what was asked for and not told is not asked for again.
+def replay(records: Sequence[Record], *, verify: bool) -> Replay:
+    """Tell a tuner everything that stands in a journal; what was asked for and not told is not asked for again.
 
     verify: let it decide everything again, and hold each decision, to the last bit, against the one that was made
     """
-    tuner = tuner_of(settings, made=sum(record["kind"] == "told" for record in records))
-    decisions: list[Decision] = []
-    asked: Mapping[str, Any] | None = None
-    stop: Stop | None = None
     try:
-        for record in records[1:]:
-            if record["kind"] == "asked":
-                asked, stop = record, None
-            elif record["kind"] == "told":
-                decisions.append(_again(tuner, _needed(asked), records[0], verify=verify))
-                tell(tuner, decisions[-1], record["score"], record["cost"], record["error"])
-                asked = None
-            elif record["kind"] == "charged":
-                tuner.charge(record["cost"])
-            elif record["kind"] == "stopped":
-                stop = _stop(record, tuner)
-        last = stop if stop is not None or asked is None else _train(asked, tuner)
-    except (CodecError, KeyError, TypeError) as error:
+        told = _Replaying(records[0])
+        for record in records:
+            told.take(record, verify=verify)
+        return told.all
+    except (CodecError, SettingsError, KeyError, TypeError) as error:
         raise JournalError(f"{_DAMAGED}: {error}") from None
-    return Replay(tuner, (*decisions, *(() if last is None else (last,))))
 
 
-def tell(tuner: Tuner, train: Train, score: float | None, cost: float, error: str | None) -> Run:
-    """Tell the tuner; an outcome it cannot learn from is a failed run."""
-    try:
-        return tuner.tell(train, score, cost, error=error)
-    except ValueError as wrong:
-        return tuner.tell(train, cost=cost, error=str(wrong))
+class _Replaying:
+    """A tuner that is being told, record by record."""
 
+    def __init__(self, header: Record) -> None:
+        self._header = header
+        self._tuner = tuner_of(parse(header["toml"]))
+        self._decisions: list[Decision] = []
+        self._asked: Record | None = None
+        self._stop: Stop | None = None
+        self._wall = 0.0
 
-def _again(tuner: Tuner, record: Mapping[str, Any], header: Mapping[str, Any], *, verify: bool) -> Train:
-    recorded = _train(record, tuner)
-    if not verify:
-        tuner.adopt(recorded)
-        again: Decision = recorded
-    else:
-        left = record["left"]
-        again = tuner.ask(None if left is None else Left(**left))
+    @property
+    def all(self) -> Replay:
+        last: Decision | None = self._stop
+        if last is None and self._asked is not None:
+            last = self._train(self._asked)
+        return Replay(self._tuner, (*self._decisions, *(() if last is None else (last,))), self._wall)
+
+    def take(self, record: Record, *, verify: bool) -> None:
+        kind = record["kind"]
+        if kind == "asked":
+            self._asked, self._stop = record, None
+        elif kind == "told":
+            self._take_run(record, verify=verify)
+        elif kind == "charged":
+            self._tuner.charge(record["cost"])
+        elif kind == "stopped":
+            self._stop = self._decoded(record, Stop)
+        elif kind == "resumed":  # with other limits, which may decide otherwise from here on
+            before, self._tuner = self._tuner, tuner_of(parse(record["toml"]))
+            self._tuner.replay(before.history)
+            self._tuner.charge(before.charged)
+
+    def _take_run(self, told: Record, *, verify: bool) -> None:
+        if self._asked is None or self._asked["decision"]["trial"] != told["trial"]:
+            raise JournalError(f"{_DAMAGED}: a run was told that nobody asked for")
+        decision = self._train(self._asked)
+        if verify:
+            self._check(decision, self._asked["left"])
+        self._tuner.charge(self._asked["charge"])
+        self._tuner.replay([run_of(self._tuner, decision, told["score"], told["cost"], told["error"])])
+        self._decisions.append(decision)
+        self._wall += float(told["wall"])
+        self._asked = None
+
+    def _check(self, recorded: Train, left: Record | None) -> None:
+        again = self._tuner.peek(None if left is None else Left(**left))
         if not isinstance(again, Train) or not same(encoded(again), encoded(recorded)):
-            raise JournalError(_otherwise(recorded, header))
-    tuner.charge(record["charge"])
-    return again
+            raise JournalError(_otherwise(recorded, self._header))
+
+    def _train(self, record: Record) -> Train:
+        found = self._decoded(record, Train)
+        assert isinstance(found, Train)
+        return found
+
+    def _decoded(self, record: Record, kind: type) -> Any:
+        found = decision_of(record["decision"], self._tuner.problem.space)
+        if not isinstance(found, kind):
+            raise JournalError(f"{_DAMAGED}: there is a {type(found).__name__} where a {kind.__name__} should be")
+        return found
 
 
-def _needed(asked: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if asked is None:
-        raise JournalError(f"{_DAMAGED}: a run was told that nobody asked for")
-    return asked
+def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: str | None) -> Run:
+    """A run to tell the tuner; one with a score that it cannot learn from, e.g. zero on a log scale, has failed."""
+    try:
+        if score is not None:
+            tuner.problem.score_observed(score)
+    except ValueError as wrong:
+        score, error = None, str(wrong)
+    return Run(train.trial, train.params, train.control, score, cost, error, math.nan)
 
 
-def _train(record: Mapping[str, Any], tuner: Tuner) -> Train:
-    found = decision_of(record["decision"], tuner.problem.space)
-    if not isinstance(found, Train):
-        raise JournalError(f"{_DAMAGED}: a run that was asked for is a stop")
-    return found
-
-
-def _stop(record: Mapping[str, Any], tuner: Tuner) -> Stop:
-    found = decision_of(record["decision"], tuner.problem.space)
-    if not isinstance(found, Stop):
-        raise JournalError(f"{_DAMAGED}: a stop is a run")
-    return found
-
-
-def _otherwise(recorded: Train, header: Mapping[str, Any]) -> str:
+def _otherwise(recorded: Train, header: Record) -> str:
     """Why a decision may come out otherwise than it did: the numbers are computed with something else."""
     then, now = header.get("versions", {}), versions()
     other = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]

@@ -38,6 +38,7 @@ class Outcome:
     """What came of a run.
 
     score, error:  one of them is None
+    wall:          seconds it took
     capped:        what ended it before its own end though it was not its fault: a cap, or an interruption
     notes:         sentences about what else there is to know
     """
@@ -45,6 +46,7 @@ class Outcome:
     score: float | None
     cost: float
     error: str | None
+    wall: float
     notes: tuple[str, ...] = ()
     capped: str | None = None
 
@@ -173,14 +175,15 @@ class Trainer:
         scores = [once.score for once in trainings if once.score is not None]
         guess = decision.expected_cost / self._settings.program.repeats  # of one whose cost nobody knows
         cost = math.fsum(guess if once.cost is None else once.cost for once in trainings)
+        wall = math.fsum(once.ended.wall for once in trainings)
         notes = tuple(note for once in trainings for note in once.ended.notes)
         failed = [once.error for once in trainings if once.error is not None]
         capped = next((once.ended.capped for once in trainings if once.ended.capped is not None), None)
         if scores and failed:
             notes += (f"{len(failed)} of {len(trainings)} repeats failed, the last one: {failed[-1]}",)
         if scores and capped is None:
-            return Outcome(statistics.fmean(scores), cost, None, notes)
-        return Outcome(None, cost, failed[-1], notes, capped)
+            return Outcome(statistics.fmean(scores), cost, None, wall, notes)
+        return Outcome(None, cost, failed[-1], wall, notes, capped)
 
 
 def _params_json(decision: Train) -> str:
