@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
@@ -97,30 +98,47 @@ def browser(program: str | None = None) -> Iterator[_Pipe]:
     found = program or find_chromium()
     if found is None:
         raise RuntimeError("no Chromium was found; install it, e.g. with: apt-get install chromium")
-    to_browser, from_browser = os.pipe(), os.pipe()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        process = subprocess.Popen(
-            # the browser reads commands on descriptor 3 and writes answers on 4
-            ["sh", "-c", 'exec "$@" 3<&"$IN" 4>&"$OUT"', "sh", found, *_FLAGS, f"--user-data-dir={profile}"],
-            env={**os.environ, "IN": str(to_browser[0]), "OUT": str(from_browser[1])},
-            pass_fds=(to_browser[0], from_browser[1]),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        os.close(to_browser[0])
-        os.close(from_browser[1])
-        pipe = _Pipe(to_browser[1], from_browser[0])
-        try:
-            yield pipe
-        finally:
-            with contextlib.suppress(OSError, TimeoutError):
-                pipe.ask("Browser.close", {}, None)
-            os.close(to_browser[1])
-            os.close(from_browser[0])
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=10)
-            process.kill()
-            process.wait()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, _spawned(found, profile) as pipe:
+        yield pipe
+
+
+@contextlib.contextmanager
+def _spawned(program: str, profile: str) -> Iterator[_Pipe]:
+    """The browser reads commands on descriptor 3 and writes answers on 4."""
+    (its_in, our_out), (our_in, its_out) = map(_high, os.pipe()), map(_high, os.pipe())
+    quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
+    placed = [(os.POSIX_SPAWN_DUP2, its_in, 3), (os.POSIX_SPAWN_DUP2, its_out, 4)]
+    command = [program, *_FLAGS, f"--user-data-dir={profile}"]
+    process = os.posix_spawn(program, command, os.environ, file_actions=[*quiet, *placed])
+    os.close(its_in)
+    os.close(its_out)
+    pipe = _Pipe(our_out, our_in)
+    try:
+        yield pipe
+    finally:
+        with contextlib.suppress(OSError, TimeoutError):
+            pipe.ask("Browser.close", {}, None)
+        os.close(our_out)
+        os.close(our_in)
+        _ended(process)
+
+
+def _high(descriptor: int) -> int:
+    """The same file on a descriptor that is not 3 or 4."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(descriptor)
+    return moved
+
+
+def _ended(process: int, patience: float = 10.0) -> None:
+    """Wait for a process; end it if it takes too long."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        if os.waitpid(process, os.WNOHANG)[0]:
+            return
+        time.sleep(0.02)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
 
 
 class _Pipe:

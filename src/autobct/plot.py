@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.price import Price
-from autobct.tuning.tune import Result
+from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ _INSTALL = "pip install 'autobct[report]'"
 
 def history(told: Result | Tuner) -> Figure:
     """Every score against the cost so far, the score in hand, and the value of going on where it is known."""
-    return _plots().history_figure(_story(told))
+    figure: Figure = _plots().history_figure(_story(told))
+    return figure
 
 
 def belief(told: Result | Tuner) -> Figure:
     """Score and cost as believed before the first run and now, along each parameter through the model to use."""
-    return _plots().belief_slices(_story(told))
+    figure: Figure = _plots().belief_slices(_story(told))
+    return figure
 
 
 def what_if(told: Result | Tuner, prices: Iterable[float | str | Price] | None = None) -> Figure:
@@ -44,7 +46,8 @@ def what_if(told: Result | Tuner, prices: Iterable[float | str | Price] | None =
     if tuner.best is None:
         raise ValueError("no run has finished, so no price would have got anything; tell a score first")
     others = other_prices(tuner) if prices is None else tuner.result().what_if(prices)
-    return plots.what_if_figure(_story(told), others)
+    figure: Figure = plots.what_if_figure(_story(told), others)
+    return figure
 
 
 def forecast(told: Result | Tuner | Forecast) -> Figure:
@@ -55,7 +58,8 @@ def forecast(told: Result | Tuner | Forecast) -> Figure:
     from autobct.tuning.forecast import Forecast
 
     plots = _plots()
-    return plots.forecast_figure(told if isinstance(told, Forecast) else _tuner(told).forecast())
+    figure: Figure = plots.forecast_figure(told if isinstance(told, Forecast) else _tuner(told).forecast())
+    return figure
 
 
 def _story(told: Result | Tuner) -> Any:

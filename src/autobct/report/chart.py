@@ -67,7 +67,7 @@ def chart(frame: Frame, shapes: Sequence[object], marks: Sequence[object] = (), 
 
 
 def group(colour: str, *shapes: object) -> Markup:
-    """Shapes of one colour: score, cost, go, bad, ink or muted."""
+    """Shapes of one colour: score, cost, go, bad, ink or muted; "dots" makes circles stand out from what is below."""
     return tag("g", *shapes, class_=colour)
 
 
@@ -119,17 +119,15 @@ def rule(frame: Frame, *, x: float | None = None, y: float | None = None, text: 
     return join([drawn, tag("text", text, x=place[0], y=place[1], text_anchor=place[2], class_="said") if text else ""])
 
 
-def dot(frame: Frame, mark: Mark, *, faint: bool = False) -> Markup:
-    """A run.  faint: it is not quite where it is drawn."""
+def dot(frame: Frame, mark: Mark) -> Markup:
+    """A run, in a group of dots."""
     x, y = float(frame.x.at(mark.x)), float(frame.y.at(mark.y))
-    circle = tag("circle", tag("title", mark.text), cx=x, cy=y, r=4.5, class_="dot faint" if faint else "dot")
+    circle = tag("circle", tag("title", mark.text), cx=x, cy=y, r=4.5)
     if not mark.name:
         return circle
     left = x > frame.x.end - 18.0
-    name = tag(
-        "text", mark.name, x=x - 7.0 if left else x + 7.0, y=y - 6.0, class_="run", text_anchor="end" if left else None
-    )
-    return join([circle, name])
+    place = {"x": x - 7.0 if left else x + 7.0, "y": y - 6.0, "text_anchor": "end" if left else None}
+    return join([circle, tag("text", mark.name, class_="run", **place)])
 
 
 def ring(frame: Frame, mark: Mark) -> Markup:

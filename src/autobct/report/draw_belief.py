@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def belief_charts(story: Story) -> list[Drawn]:
         pair = (turned[0], turned[1])
         return [_score_map(story, score, pair), _doubt_map(story, pair), _cost_map(story, cost, pair)]
     shown = sorted(turned, key=lambda dial: -_matters(story, dial))[:_MOST_DIALS]
-    slices = [_slice(story, side, dial, len(turned)) for dial in shown for side in (score, cost)]
+    slices = [Drawn(*slice_chart(story, side, dial)) for dial in shown for side in (score, cost)]
     pairs = list(itertools.combinations(shown, 2))[:_MOST_MAPS]
     return [*slices, *(_score_map(story, score, pair) for pair in pairs)]
 
@@ -48,16 +48,10 @@ def _matters(story: Story, dial: Dial) -> float:
     return float(np.ptp(middle))
 
 
-def _slice(story: Story, side: Side, dial: Dial, count: int) -> Drawn:
-    others = "" if count == 1 else ", all else as in the model to use"
-    caption = f"{side.title.capitalize()} along {dial.name}{others}."
-    return Drawn(slice_chart(story, side, dial), caption)
-
-
 def _score_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     surface = _surface(story, side, pair)[MIDDLE]
     others = "" if len(dials(story.problem.space)) == 2 else ", all else as in the model to use"
-    caption = f"Believed {side.title} over {pair[0].name} and {pair[1].name}{others}: {_peak(story, surface, pair)}."
+    caption = f"Believed {side.name} over {pair[0].name} and {pair[1].name}{others}: {_peak(story, surface, pair)}."
     return _map(story, surface, pair, side, f"believed {side.title}", caption)
 
 
@@ -65,14 +59,14 @@ def _doubt_map(story: Story, pair: tuple[Dial, Dial]) -> Drawn:
     side = sides(story)[0]
     quantiles = _surface(story, side, pair)
     doubt = (quantiles[3] - quantiles[1]) / 2
-    caption = f"How unsure the {side.title} still is, in standard deviations: least near the runs."
-    return _map(story, doubt, pair, Side("doubt", "muted", side.believed, side.observed, log=False), "± 1 sd", caption)
+    caption = f"How unsure the {side.name} still is, in standard deviations: least near the runs."
+    return _map(story, doubt, pair, replace(side, colour="muted"), "± 1 sd", caption)
 
 
 def _cost_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     surface = _surface(story, side, pair)[MIDDLE]
     spread = f"from {number(float(surface.min()), 3)} to {number(float(surface.max()), 3)}"
-    caption = f"Believed {side.title} over {pair[0].name} and {pair[1].name}: {spread}."
+    caption = f"Believed {side.name} over {pair[0].name} and {pair[1].name}: {spread}."
     return _map(story, surface, pair, side, f"believed {side.title}", caption)
 
 
@@ -91,22 +85,24 @@ def _map(story: Story, surface: Array, pair: tuple[Dial, Dial], side: Side, key:
 
 
 def _marks(story: Story, pair: tuple[Dial, Dial]) -> list[Markup]:
-    """The runs at their params; those on the same spot stand side by side only in the table."""
+    """The runs at their params."""
     at, faint = map_frame(*pair), len(dials(story.problem.space)) > 2
-    drawn: dict[str, list[Markup]] = {"bad": [], "ink": [], "go": []}
+    drawn: dict[str, list[Markup]] = {"bad": [], "ink dots faint": [], "ink dots": [], "go": []}
     for run in story.history:
         best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
-        mark = Mark(place(pair[0], run.control), place(pair[1], run.control), run_text(run), name)
+        text = f"Run {run.trial + 1}" if faint else run_text(run)
+        mark = Mark(place(pair[0], run.control), place(pair[1], run.control), text, name)
         if run.score is None:
             drawn["bad"].append(cross(at, mark))
         else:
-            drawn["ink"].append(dot(at, mark, faint=faint and not best))
+            drawn["ink dots faint" if faint and not best else "ink dots"].append(dot(at, mark))
         drawn["go"] += [ring(at, mark)] if best else []
     return [group(colour, *marks) for colour, marks in drawn.items() if marks]
 
 
 def _peak(story: Story, surface: Array, pair: tuple[Dial, Dial]) -> str:
-    row, column = np.unravel_index(int(surface.argmax()), surface.shape)
+    best = int((story.sign * surface).argmax())
+    row, column = np.unravel_index(best, surface.shape)
     steps = zip(pair, (column, row), surface.shape[::-1], strict=True)
     where = [f"{dial.name}={number(dial.setting(int(k), size))}" for dial, k, size in steps]
-    return f"highest, {number(float(surface.max()), 3)}, near {' and '.join(where)}"
+    return f"best, {number(float(surface.ravel()[best]), 3)}, near {' and '.join(where)}"

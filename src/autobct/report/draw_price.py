@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, axis_over, number
-from autobct.report.chart import Frame, Mark, chart, dot, frame, group, line, rule
+from autobct.report.chart import Frame, chart, frame, group, line, rule
 from autobct.report.draw_belief import Drawn
 from autobct.report.story import Story
 from autobct.report.svg import Markup
@@ -22,14 +23,14 @@ def price_charts(story: Story) -> tuple[Drawn, ...]:
     scores = np.array([other.score for other in story.what_if], dtype=float)
     return (
         _over_price(story, "runs", runs, "ink", _runs_words(story, runs)),
-        _over_price(story, story.score_name, scores, "score", _score_words(story, scores)),
+        _over_price(story, "score", scores, "score", _score_words(story, scores)),
     )
 
 
 def _over_price(story: Story, title: str, values: Array, colour: str, caption: str) -> Drawn:
     prices = np.array([other.price.per_cost for other in story.what_if])
     known = np.array([other.known for other in story.what_if])
-    x = axis_over(f"price, {story.score_name} per {story.cost_name}", prices, log=True, room=0.02)
+    x = axis_over(f"price, score per {story.unit or 'unit of cost'}", prices, log=True, room=0.02)
     y = axis_over(title, np.append(values, 0.0) if title == "runs" else values, room=0.12)
     at = frame(x, _whole(y) if title == "runs" else y)
     shapes = [
@@ -46,7 +47,7 @@ def _whole(axis: Axis) -> Axis:
     return Axis(axis.title, axis.low, axis.high, ticks)
 
 
-def _beside(known: Array) -> Array:
+def _beside(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The first known price too, so that the dashes reach the line."""
     return np.concatenate([[False], known[1:] & ~known[:-1]])
 
@@ -73,4 +74,4 @@ def _at_least(known: bool) -> str:
 
 def _score_words(story: Story, scores: Array) -> str:
     best, worst = number(float(scores[0])), number(float(scores[-1]))
-    return f"The {story.score_name} it would have got: {best} at the lowest price drawn, {worst} at the highest."
+    return f"The score it would have got: {best} at the lowest price drawn, {worst} at the highest."

@@ -13,13 +13,13 @@ from autobct.report.svg import Markup, path_of, tag
 
 __all__ = ["progress_chart", "progress_words"]
 
-_SPAN = 3.0  # a score farther below the others than so many of their spans is marked at the rim
+_SPAN = 3.0  # a score worse than the others by so many of their spans is marked at the rim
 
 
 def progress_chart(story: Story, *, width: float = 900.0, height: float = 340.0) -> Markup:
     """Observed scores, the score in hand and the value of going on, over the cost so far."""
     totals, going_on, in_hand = story.totals, story.going_on, story.in_hand
-    x = axis_over(f"{story.cost_name} so far", np.append(totals, 0.0), count=8 if width > 600 else 4, room=0.04)
+    x = axis_over(story.total_title, np.append(totals, 0.0), count=8 if width > 600 else 4, room=0.04)
     at = frame(x, _score_axis(story), width=width, height=height)
     hand_x, hand_y = _steps(totals, in_hand, x.high)
     shapes = [
@@ -28,12 +28,12 @@ def progress_chart(story: Story, *, width: float = 900.0, height: float = 340.0)
         group("go", line(at, totals, going_on, dashed=True, width=1.5)),
     ]
     values = [
-        group("go", dot(at, Mark(float(total), float(value), f"After {after}: going on is worth {number(value)}")))
+        dot(at, Mark(float(total), float(value), f"After {after}: going on is worth {number(value)}"))
         for after, (total, value) in enumerate(zip(totals, going_on, strict=True))
         if np.isfinite(value)
     ]
     runs = run_marks(story, at, totals[1:], story.scores)
-    return chart(at, shapes, [*values, *runs], says=progress_words(story))
+    return chart(at, shapes, [group("go dots", *values), *runs], says=progress_words(story))
 
 
 def progress_words(story: Story) -> str:
@@ -41,25 +41,27 @@ def progress_words(story: Story) -> str:
     finished = story.scores[np.isfinite(story.scores)]
     if not finished.size:
         return "No run has finished, so there is no score to draw."
-    first, best = number(float(finished[0])), number(float(finished.max()))
+    first, best = number(float(finished[0])), number(float(story.sign * (story.sign * finished).max()))
     runs = "1 run" if len(story.history) == 1 else f"{len(story.history)} runs"
-    head = f"{runs} for {number(float(story.totals[-1]))} of {story.cost_name}: the first score was {first}, "
+    head = f"{runs} for {number(float(story.totals[-1]))} {story.unit or 'of cost'}: the first score was {first}, "
     going_on, in_hand = story.going_on[-1], story.in_hand[-1]
-    tail = f"the highest {best}."
+    tail = f"the best {best}."
     if np.isfinite(going_on) and np.isfinite(in_hand):
-        verdict = "more than" if going_on > in_hand else "no more than"
+        better = story.sign * (going_on - in_hand) > 0
+        verdict = "better than" if better else "no better than"
         tail += f" After the last one going on is worth {number(going_on)}, {verdict} the {number(in_hand)} in hand."
     return head + tail
 
 
 def _score_axis(story: Story) -> Axis:
-    """Room for everything but scores that are far below all others."""
+    """Room for everything but scores that are far worse than all others."""
     shown = np.concatenate([story.going_on, story.in_hand])
     near = story.scores[np.isfinite(story.scores)]
-    if near.size:
-        middle, reach = float(np.median(near)), _SPAN * max(float(np.ptp(np.percentile(near, [25, 100]))), 1e-9)
-        near = near[near >= middle - reach] if near.size > 3 else near
-    return axis_over(story.score_name, np.concatenate([shown, near]))
+    if near.size > 3:
+        rising = story.sign * near
+        reach = _SPAN * max(float(np.ptp(np.percentile(rising, [25, 100]))), 1e-9)
+        near = near[rising >= float(np.median(rising)) - reach]
+    return axis_over("score", np.concatenate([shown, near]))
 
 
 def _steps(totals: Array, values: Array, end: float) -> tuple[Array, Array]:

@@ -21,13 +21,15 @@ __all__ = ["Side", "sides", "slice_chart"]
 
 _POINTS = 41
 _MOST_NAMED = 12  # with more runs their numbers would run into each other
+_BESIDE = 0.16  # what was believed before, and what was observed, stand to the left and right of a choice
 _SPAN = 3.0  # an observation farther out than so many heights of what is believed is marked at the rim
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Score or cost: how it is called, coloured, believed and observed (n,)."""
+    """Score or cost: how it is called, titled on an axis, coloured, believed and observed (n,)."""
 
+    name: str
     title: str
     colour: str
     believed: Callable[[Problem, Belief, Array], Array]
@@ -38,22 +40,25 @@ class Side:
 def sides(story: Story) -> tuple[Side, Side]:
     """The score's side and the cost's."""
     return (
-        Side(story.score_name, "score", believed_score, story.scores, log=False),
-        Side(story.cost_name, "cost", believed_cost, story.costs, log=log_cost(story.problem)),
+        Side("score", "score", "score", believed_score, story.scores, log=False),
+        Side("cost", story.cost_title, "cost", believed_cost, story.costs, log=log_cost(story.problem)),
     )
 
 
-def slice_chart(story: Story, side: Side, dial: Dial) -> Markup:
-    """Prior and posterior along one parameter, all others as in the model to use."""
+def slice_chart(story: Story, side: Side, dial: Dial) -> tuple[Markup, str]:
+    """Prior and posterior along one parameter, all others as in the model to use; and the same in words."""
     controls = swept(story.centre, [dial], _POINTS)
     before, after = (side.believed(story.problem, belief, controls) for belief in (story.prior, story.belief))
     steps = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
     at = frame(dial_axis(dial), _value_axis(side, before, after))
     draw = _curves if dial.numeric else _stalks
     shapes = [_prior(at, steps, before, dial.numeric), group(side.colour, *draw(at, steps, after))]
-    where = np.array([place(dial, run.control) for run in story.history])
-    marks = run_marks(story, at, where, side.observed, faint=story.problem.space.dim > len(dial.columns))
-    return chart(at, shapes, marks, says=_words(side, dial, after))
+    beside = 0.0 if dial.numeric else _BESIDE
+    where = np.array([place(dial, run.control) + beside for run in story.history])
+    faint = story.problem.space.dim > len(dial.columns)
+    marks = run_marks(story, at, where, side.observed, faint=faint)
+    says = _words(side, dial, after, others=faint)
+    return chart(at, shapes, marks, says=says), says
 
 
 def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = False) -> list[Markup]:
@@ -61,14 +66,14 @@ def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = Fals
 
     faint:  only the best lies in the plane of the chart
     """
-    drawn: dict[str, list[Markup]] = {"bad": [], "ink": [], "go": []}
+    drawn: dict[str, list[Markup]] = {"bad": [], "ink dots faint": [], "ink dots": [], "go": []}
     for run, across, up in zip(story.history, x, y, strict=True):
         best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
-        inside = np.isfinite(up) and at.y.low <= up <= at.y.high
+        inside = bool(np.isfinite(up) and at.y.low <= up <= at.y.high)
         rim = float(up) if inside else at.y.high if up > at.y.high else at.y.low
-        mark = Mark(float(across), rim, run_text(run), name)
+        mark = Mark(float(across), rim, f"Run {run.trial + 1}" if faint else run_text(run), name)
         if inside:
-            drawn["ink"].append(dot(at, mark, faint=faint and not best))
+            drawn["ink dots faint" if faint and not best else "ink dots"].append(dot(at, mark))
         else:
             drawn["bad"].append(cross(at, mark))
         drawn["go"] += [ring(at, mark)] if best else []
@@ -88,7 +93,7 @@ def _value_axis(side: Side, before: Array, after: Array) -> Axis:
 def _prior(at: Frame, x: Array, quantiles: Array, numeric: bool) -> Markup:
     low, middle, high = quantiles[1], quantiles[MIDDLE], quantiles[3]
     if not numeric:
-        return group("muted", *(_stalk(at, k - 0.16, low[k], high[k], middle[k], 2.0) for k in range(len(x))))
+        return group("muted", *(_stalk(at, k - _BESIDE, low[k], high[k], middle[k], 2.0) for k in range(len(x))))
     edges = [line(at, x, edge, width=1.0, dashed=True) for edge in (low, high)]
     return group("muted", band(at, x, low, high, opacity=0.10), *edges, line(at, x, middle, width=1.5, dashed=True))
 
@@ -113,9 +118,10 @@ def _stalk(at: Frame, x: float, low: float, high: float, middle: float, width: f
     return Markup(tag("g", bar, fill="none", stroke_opacity="0.5") + bead)
 
 
-def _words(side: Side, dial: Dial, after: Array) -> str:
-    """The chart in one sentence for those who cannot see it."""
+def _words(side: Side, dial: Dial, after: Array, *, others: bool) -> str:
+    """The chart in one sentence."""
     middle = after[MIDDLE]
     low, high = int(middle.argmin()), int(middle.argmax())
     ends = [f"{number(float(middle[k]), 3)} at {number(dial.setting(k, len(middle)))}" for k in (low, high)]
-    return f"Believed {side.title} along {dial.name}: from {ends[0]} to {ends[1]}."
+    kept = ", all else as in the model to use" if others else ""
+    return f"Believed {side.name} along {dial.name}{kept}: from {ends[0]} to {ends[1]}."

@@ -15,8 +15,8 @@ from rich.text import Text
 from autobct.report.axis import number
 from autobct.report.visible import one_line
 from autobct.tuning.decision import Stop, Train
-from autobct.tuning.progress import Event
 from autobct.tuning.history import Run
+from autobct.tuning.progress import Event
 from autobct.tuning.tuner import Tuner
 
 __all__ = ["Line", "LiveTable", "live", "table_of"]
@@ -108,8 +108,8 @@ def table_of(lines: list[Line], names: tuple[str, ...], under_way: list[Train]) 
     together = len(names) > _MOST_COLUMNS
     table.add_column("run", justify="right", no_wrap=True)
     for name in ("params",) if together else names:
-        justify = "left" if together else "right"
-        table.add_column(Text(one_line(name, 24)), justify=justify, no_wrap=True, overflow="ellipsis")
+        title = Text(one_line(name, 24))
+        table.add_column(title, justify="left" if together else "right", no_wrap=True, overflow="ellipsis")
     for name in ("score", "cost", "total", "posterior", "value"):
         table.add_column(name, justify="right", no_wrap=True, min_width=6)
     table.add_column("decision", no_wrap=True, overflow="ellipsis")

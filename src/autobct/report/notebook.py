@@ -11,7 +11,7 @@ from autobct.report.story import Story
 from autobct.report.svg import Markup, join, tag
 from autobct.report.telling import story_of
 from autobct.report.visible import one_line
-from autobct.tuning.tune import Result
+from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 
 __all__ = ["result_html", "tuner_html"]

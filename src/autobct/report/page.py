@@ -19,14 +19,16 @@ from autobct.report.page_sections import sections
 from autobct.report.page_words import facts, heads, notes, rows, rows_text
 from autobct.report.story import Story
 from autobct.report.svg import Markup, text_of
-from autobct.report.telling import other_prices, story_of
-from autobct.tuning.tune import Result
+from autobct.report.telling import other_prices, story_of, tell
+from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["page_of", "write_page", "write_report"]
+    from autobct.run.recorded import RecordedRun
+
+__all__ = ["page_of", "write_page", "write_recorded", "write_report"]
 
 _INSTALL = "pip install 'autobct[report]'"
 
@@ -50,6 +52,21 @@ def write_report(told: Result | Tuner, path: str | os.PathLike[str]) -> None:
     tuner = told.tuner if isinstance(told, Result) else told
     assert isinstance(tuner, Tuner)
     write_page(replace(story, what_if=other_prices(tuner)), path)
+
+
+def write_recorded(run: RecordedRun, path: str | os.PathLike[str]) -> None:
+    """Write the page of a tuning that was read from its folder, finished or not."""
+    check_page_path(path)
+    story = tell(
+        run.tuner,
+        title=run.path.name,
+        why=run.why,
+        decisions=run.decisions,
+        finished=run.finished,
+        settings=run.settings,
+        versions=run.versions,
+    )
+    write_page(replace(story, what_if=other_prices(run.tuner)), path)
 
 
 def write_page(story: Story, path: str | os.PathLike[str]) -> None:

@@ -45,10 +45,10 @@ def sections(story: Story) -> list[Section]:
 
 
 def _progress(story: Story) -> Section:
+    better = "less" if story.sign < 0 else "more"
     return Section(
         "What each run brought",
-        f"The tuning goes on while the value of going on is above the {story.score_name} in hand, "
-        "and stops when it is not.",
+        f"The tuning goes on while going on is worth {better} than the score in hand, and stops when it is not.",
         (
             Key(_dot("ink"), "observed"),
             Key(_line("score"), "in hand, as believed"),
@@ -72,7 +72,7 @@ def _belief(story: Story) -> Section:
         )
     )
     return Section(
-        f"What is believed of {story.score_name} and {story.cost_name}",
+        "What is believed of score and cost",
         "Before the first run, and now that all runs are known. Point at a run to see its numbers.",
         (*bands, Key(_dot("ink"), "run"), *_common(story)),
         tuple(belief_charts(story)),
@@ -102,7 +102,7 @@ def _sign(shape: Markup, colour: str) -> Markup:
 
 
 def _dot(colour: str) -> Markup:
-    return _sign(tag("circle", cx=13, cy=7, r=4.5, class_="dot"), colour)
+    return _sign(tag("circle", cx=13, cy=7, r=4.5), f"{colour} dots")
 
 
 def _line(colour: str) -> Markup:

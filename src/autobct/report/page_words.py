@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from autobct.report.axis import number
 from autobct.report.story import Story
+from autobct.report.visible import one_line
+
+_MOST_ERROR = 400  # characters; the history keeps all of it
 
 __all__ = ["Cell", "Fact", "Head", "Note", "Row", "facts", "heads", "notes", "rows", "rows_text"]
 
@@ -63,49 +67,39 @@ def notes(story: Story) -> list[Note]:
         told.append(Note("Not finished.", story.unfinished))
     if story.alarm is not None:
         told.append(Note("The model may be wrong.", story.alarm, alarm=True))
+    told += [Note("Note.", text) for text in story.notes]
     return told
 
 
 def facts(story: Story) -> list[Fact]:
     """Score, cost, runs, price."""
     failed = sum(run.score is None for run in story.history)
-    spent = float(story.totals[-1])
-    per_cost = story.problem.price.per_cost
+    price, spent = story.problem.price, float(story.totals[-1]) + story.charged
+    per_cost = f"per {number(price.cost)} {price.unit}" if price.unit else f"per {number(price.cost)} of cost"
+    deciding = f", {story.spent(story.charged, 2)} of it for deciding" if story.charged else ""
     told = []
     if story.best is not None:
-        believed = story.believed_best
-        told.append(Fact(story.score_name.capitalize(), number(story.best.score), f"believed {believed}"))
-    told.append(
-        Fact(
-            f"Total {story.cost_name}",
-            number(spent),
-            f"worth {number(per_cost * spent, 3)} of {story.score_name} at your price",
-        )
-    )
+        told.append(Fact("Score", number(story.best.score), f"believed {story.believed_best}"))
+    worth = f"worth {number(price.per_cost * spent, 3)} of score at your price"
+    told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
     told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
-    told.append(Fact("Price", number(per_cost, 3), f"{story.score_name} per unit of {story.cost_name}"))
+    told.append(Fact("Price", number(price.score, 3), per_cost))
     return told
 
 
 def heads(story: Story) -> list[Head]:
     """The columns: the run, its params, what came of it, what was thought of it."""
-    numbers = [
-        f"{story.score_name}",
-        story.cost_name,
-        f"total {story.cost_name}",
-        f"believed {story.score_name}",
-        "going on",
-    ]
-    params = [Head(name, text_column=not _numeric(story, name)) for name in story.problem.space.names]
+    numbers = ["score", story.cost_title, story.total_title, "believed score", "going on"]
+    params = [Head(name, text_column=not numeric) for name, numeric in _numeric(story).items()]
     return [Head("run"), *params, *map(Head, numbers), Head("then", text_column=True)]
 
 
 def rows(story: Story) -> list[Row]:
     """All runs, failed ones with their error."""
-    going_on, totals = story.going_on, story.totals
+    going_on, totals, numeric = story.going_on, story.totals, _numeric(story)
     told = []
     for index, run in enumerate(story.history):
-        params = [_param(story, name, run.params.get(name)) for name in story.problem.space.names]
+        params = [_param(run.params.get(name), as_number) for name, as_number in numeric.items()]
         values = [run.score, run.cost, float(totals[index + 1]), run.believed, float(going_on[index + 1])]
         cells = (_count(run.trial + 1), *params, *map(_amount, values), _outcome(story, index))
         told.append(Row(cells, best=run is story.best))
@@ -115,21 +109,23 @@ def rows(story: Story) -> list[Row]:
 def rows_text(story: Story) -> str:
     """What the columns mean."""
     return (
-        f"Believed {story.score_name}: at these params, right after the run. Going on: expected final "
-        f"{story.score_name} less the price of all that would follow, after the run. The model to use is in bold."
+        "Believed score: at these params, right after the run. Going on: the expected final score less the price of "
+        "all that would follow, right after the run. The model to use is in bold."
     )
 
 
-def _numeric(story: Story, name: str) -> bool:
-    return all(_is_number(run.params.get(name)) for run in story.history)
+def _numeric(story: Story) -> dict[str, bool]:
+    """For each parameter whether all its values are numbers."""
+    names = story.problem.space.names
+    return {name: all(_is_number(run.params.get(name)) for run in story.history) for name in names}
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | np.bool_)
 
 
-def _param(story: Story, name: str, value: object) -> Cell:
-    return Cell(number(value), repr(float(value)) if _numeric(story, name) else None)  # type: ignore[arg-type]
+def _param(value: Any, numeric: bool) -> Cell:
+    return Cell(number(value), repr(float(value)) if numeric else None)
 
 
 def _count(value: int) -> Cell:
@@ -146,6 +142,6 @@ def _outcome(story: Story, index: int) -> Cell:
     """What was decided after the run; the error, if it failed."""
     run = story.history[index]
     if run.error is not None:
-        return Cell(run.error, error=True)
+        return Cell(one_line(run.error, _MOST_ERROR), error=True)
     last = index + 1 == len(story.history)
     return Cell("stopped" if last and story.unfinished is None else "went on" if not last else "")

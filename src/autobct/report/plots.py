@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,7 +16,7 @@ from autobct.report.draw_map import dial_axis, place
 from autobct.report.draw_slice import Side, sides
 from autobct.report.story import Story
 from autobct.tuning.forecast import Forecast
-from autobct.tuning.what_if import WhatIf
+from autobct.tuning.result import WhatIf
 
 __all__ = ["belief_slices", "forecast_figure", "history_figure", "what_if_figure"]
 
@@ -39,7 +40,7 @@ def history_figure(story: Story) -> Figure:
         low = np.zeros(len(failed))
         panel.plot(failed, low, "x", color=_BAD, transform=panel.get_xaxis_transform(), clip_on=False, label="failed")
     _ring_best(panel, story)
-    panel.set(xlabel=f"{story.cost_name} so far", ylabel=story.score_name)
+    panel.set(xlabel=story.total_title, ylabel="score")
     return _finished(figure)
 
 
@@ -64,9 +65,11 @@ def what_if_figure(story: Story, others: Sequence[WhatIf]) -> Figure:
         panel.plot(prices, values, "-", color=_GREY, drawstyle="steps-mid", linewidth=1)
         panel.plot(prices, np.where(known, values, np.nan), "o", color=_COLOURS["score"], label="would have stopped")
         if not known.all():
-            panel.plot(prices, np.where(known, np.nan, values), "o", mfc="white", color=_GREY, label="would have gone on")
+            panel.plot(
+                prices, np.where(known, np.nan, values), "o", mfc="white", color=_GREY, label="would have gone on"
+            )
         panel.axvline(story.problem.price.per_cost, color=_GO, linestyle="--", label="your price")
-        panel.set(xscale="log", xlabel=f"price, {story.score_name} per {story.cost_name}", ylabel=name)
+        panel.set(xscale="log", xlabel=f"price, score per {story.unit or 'unit of cost'}", ylabel=name)
     return _finished(figure)
 
 
@@ -131,12 +134,14 @@ def _padded(axis: Axis) -> tuple[float, float]:
 
 def _finished(figure: Figure) -> Figure:
     """A light grid, and one legend below all panels."""
-    entries = {}
+    entries: dict[str, Artist] = {}
     for panel in figure.axes:
         panel.grid(color="#DDDDDD", linewidth=0.6)
         panel.set_axisbelow(True)
         panel.spines[["top", "right"]].set_visible(False)
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(len(entries), 4), frameon=False)
+    figure.legend(
+        entries.values(), entries.keys(), loc="outside lower center", ncols=min(len(entries), 4), frameon=False
+    )
     return figure

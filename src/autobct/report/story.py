@@ -13,9 +13,9 @@ from autobct.belief.gaussian import Belief
 from autobct.report.axis import number
 from autobct.report.believed import believed_score
 from autobct.tuning.decision import Decision, Stop, Train
-from autobct.tuning.problem import Problem
 from autobct.tuning.history import Run
-from autobct.tuning.what_if import WhatIf
+from autobct.tuning.problem import Problem
+from autobct.tuning.result import WhatIf
 
 __all__ = ["Story", "params_text", "run_text"]
 
@@ -49,8 +49,30 @@ class Story:
     what_if: tuple[WhatIf, ...] = ()
     charged: float = 0.0
     settings: tuple[tuple[str, str], ...] = ()
-    score_name: str = "score"
-    cost_name: str = "cost"
+
+    @property
+    def sign(self) -> float:
+        """1 where a higher score is better, -1 where a lower one is."""
+        return -1.0 if self.problem.direction == "minimize" else 1.0
+
+    @property
+    def unit(self) -> str:
+        """ "s" where the cost is time in seconds, as the price says; "" for units of the user's own."""
+        return "s" if self.problem.price.unit else ""
+
+    @property
+    def cost_title(self) -> str:
+        """The cost on an axis."""
+        return f"cost, {self.unit}" if self.unit else "cost"
+
+    @property
+    def total_title(self) -> str:
+        """The cost so far on an axis."""
+        return f"cost so far, {self.unit}" if self.unit else "cost so far"
+
+    def spent(self, cost: float, digits: int = 4) -> str:
+        """A cost with its unit."""
+        return f"{number(cost, digits)} {self.unit}".rstrip()
 
     @property
     def scores(self) -> Array:

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train, short
-from autobct.tuning.problem import Problem
 from autobct.tuning.history import Run
+from autobct.tuning.problem import Problem
 from autobct.tuning.tuner import Tuner
 
 _NONE = "-"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,13 @@ from autobct.report.story import Story
 from autobct.report.visible import one_line
 from autobct.tuning.decision import Decision
 from autobct.tuning.fold import beliefs
-from autobct.tuning.tune import Result
+from autobct.tuning.result import Result, WhatIf
+from autobct.tuning.settings import versions as versions_of_now
 from autobct.tuning.tuner import Tuner
-from autobct.tuning.what_if import WhatIf
 
-__all__ = ["other_prices", "story_of", "tell", "versions_now"]
+__all__ = ["other_prices", "story_of", "tell"]
 
-_PRICES = np.geomspace(1 / 30, 30, 25)  # other prices to try, as multiples of the one that was said
+_PRICES = np.geomspace(1 / 32, 32, 21)  # other prices to try, as multiples of the one that was said
 _SECRET = "env."  # settings whose values may be passwords: a page is made to be shown
 
 
@@ -62,19 +60,8 @@ def tell(
         alarm=None if tuner.alarm is None else tuner.alarm.text,
         notes=tuple(note.text for note in tuner.notes),
         charged=tuner.charged,
-        settings=_settings(tuner.settings if settings is None else settings, tuner, versions or versions_now()),
+        settings=_settings(tuner.settings if settings is None else settings, tuner, versions or versions_of_now()),
     )
-
-
-def versions_now() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    told = {"python": platform.python_version()}
-    for name in ("autobct", "numpy", "scipy"):
-        try:
-            told[name] = version(name)
-        except PackageNotFoundError:  # from a folder that was never installed
-            continue
-    return told
 
 
 def _so_far(tuner: Tuner) -> str:
@@ -91,9 +78,7 @@ def other_prices(tuner: Tuner) -> tuple[WhatIf, ...]:
     return tuner.result().what_if((tuner.problem.price.per_cost * _PRICES).tolist())
 
 
-def _settings(
-    settings: Mapping[str, Any], tuner: Tuner, versions: Mapping[str, str]
-) -> tuple[tuple[str, str], ...]:
+def _settings(settings: Mapping[str, Any], tuner: Tuner, versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     told = [(name, _plain(name, value)) for name, value in _flat(settings)]
     libraries = ", ".join(f"{name} {number}" for name, number in versions.items())
     return (*told, ("policy", tuner.policy_note), ("versions", libraries))
