@@ -50,7 +50,7 @@ def test_pictures_fit_the_space(results):
 
     assert [text.split(":")[0] for text in captions("one")[2:]] == ["Believed score along x", "Believed cost along x"]
     assert sum("over x and y" in text for text in captions("two")) == 2
-    assert sum("How unsure" in text for text in captions("two")) == 1
+    assert sum("How unsure" in text for text in captions("two")) == 2
     assert sum("along" in text for text in captions("many")) == 8  # score and cost for each of four parameters
     assert sum(" over " in text for text in captions("many")) == 6  # every pair, categories too
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autobct.belief.arrays import Array
+from autobct.report.visible import one_line
 from autobct.tuning.parameter import Categorical, Float, Int
 
-__all__ = ["Axis", "axis_over", "number", "parameter_axis"]
+__all__ = ["Axis", "axis_over", "choices_axis", "number", "parameter_axis"]
 
 _LEAST = 1e-100  # no cost that anybody has paid is smaller, and one over it is still a number
+_LONGEST = 16  # letters of a choice beside an axis; the table has all of them
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -119,5 +121,5 @@ def _log_ticks(low: float, high: float, count: int) -> tuple[tuple[float, str], 
 
 def choices_axis(name: str, parameter: Categorical) -> Axis:
     """The axis of a category: its choices at 0, 1, 2, ..."""
-    ticks = tuple((float(k), str(choice)) for k, choice in enumerate(parameter.choices))
+    ticks = tuple((float(k), one_line(number(choice), _LONGEST)) for k, choice in enumerate(parameter.choices))
     return Axis(name, -0.5, len(ticks) - 0.5, ticks)

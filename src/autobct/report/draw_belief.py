@@ -35,7 +35,8 @@ def belief_charts(story: Story) -> list[Drawn]:
     turned, (score, cost) = dials(story.problem.space), sides(story)
     if len(turned) == 2 and all(dial.numeric for dial in turned):
         pair = (turned[0], turned[1])
-        return [_score_map(story, score, pair), _doubt_map(story, pair), _cost_map(story, cost, pair)]
+        scores = _score_map(story, score, pair), _doubt_map(story, score, pair)
+        return [*scores, _cost_map(story, cost, pair), _doubt_map(story, cost, pair)]
     shown = sorted(turned, key=lambda dial: -_matters(story, dial))[:_MOST_DIALS]
     slices = [Drawn(*slice_chart(story, side, dial)) for dial in shown for side in (score, cost)]
     pairs = list(itertools.combinations(shown, 2))[:_MOST_MAPS]
@@ -55,12 +56,14 @@ def _score_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     return _map(story, surface, pair, side, f"believed {side.title}", caption)
 
 
-def _doubt_map(story: Story, pair: tuple[Dial, Dial]) -> Drawn:
-    side = sides(story)[0]
+def _doubt_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
+    """One standard deviation of what is believed; the factor that it makes where values are told apart by ratio."""
     quantiles = _surface(story, side, pair)
-    doubt = (quantiles[3] - quantiles[1]) / 2
-    caption = f"How unsure the {side.name} still is, in standard deviations: least near the runs."
-    return _map(story, doubt, pair, replace(side, colour="muted"), "± 1 sd", caption)
+    doubt = np.sqrt(quantiles[3] / quantiles[1]) if side.log else (quantiles[3] - quantiles[1]) / 2
+    how, key = ("as a factor up or down", "× or ÷") if side.log else ("as one standard deviation", "±")
+    least, most = number(float(np.abs(doubt).min()), 3), number(float(np.abs(doubt).max()), 3)
+    caption = f"How unsure the {side.name} still is, {how}: from {least} near the runs to {most} far from them."
+    return _map(story, np.abs(doubt), pair, replace(side, colour="muted", log=False), f"{key} {side.title}", caption)
 
 
 def _cost_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:

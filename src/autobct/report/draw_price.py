@@ -11,6 +11,7 @@ from autobct.report.chart import Frame, chart, frame, group, line, rule
 from autobct.report.draw_belief import Drawn
 from autobct.report.story import Story
 from autobct.report.svg import Markup
+from autobct.tuning.result import WhatIf
 
 __all__ = ["price_charts"]
 
@@ -22,7 +23,7 @@ def price_charts(story: Story) -> tuple[Drawn, ...]:
     runs = np.array([other.runs for other in story.what_if], dtype=float)
     scores = np.array([other.score for other in story.what_if], dtype=float)
     return (
-        _over_price(story, "runs", runs, "ink", _runs_words(story, runs)),
+        _over_price(story, "runs", runs, "ink", _runs_words(story)),
         _over_price(story, "score", scores, "score", _score_words(story, scores)),
     )
 
@@ -59,17 +60,16 @@ def _steps(at: Frame, prices: Array, values: Array, *, dashed: bool) -> Markup:
     return line(at, x, np.repeat(values, 2), dashed=dashed)
 
 
-def _runs_words(story: Story, runs: Array) -> str:
-    cheap, dear = story.what_if[0], story.what_if[-1]
-    return (
-        f"At {number(cheap.price.per_cost, 3)} it would have made {_at_least(cheap.known)}{runs[0]:.0f} runs, "
-        f"at {number(dear.price.per_cost, 3)} {_at_least(dear.known)}{runs[-1]:.0f}. "
-        "Dashed: it would have gone on after the last run, and nobody knows what it would have found."
-    )
+def _runs_words(story: Story) -> str:
+    told = f"At a price of {_at(story.what_if[0])}; at {_at(story.what_if[-1])}."
+    if all(other.known for other in story.what_if):
+        return told
+    return f"{told} Dashed: it would have gone on after the last run, and nobody knows what it would have found."
 
 
-def _at_least(known: bool) -> str:
-    return "" if known else "more than "
+def _at(other: WhatIf) -> str:
+    runs = "1 run" if other.runs == 1 else f"{other.runs} runs"
+    return f"{number(other.price.per_cost, 3)} it would have made {'' if other.known else 'more than '}{runs}"
 
 
 def _score_words(story: Story, scores: Array) -> str:

@@ -37,7 +37,7 @@ def _shown(story: Story) -> str:
         _facts(story),
     ]
     if story.history:
-        legend = "● observed, — in hand as believed, - - value of going on, ◯ the model to use."
+        legend = "Dots: observed; line: in hand, as believed; dashed: value of going on; circle: the model to use."
         caption = f"{progress_words(story)} {legend}"
         picture = progress_chart(story, width=640.0, height=260.0)
         parts.append(tag("figure", picture, tag("figcaption", caption, class_="muted")))

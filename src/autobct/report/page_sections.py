@@ -71,9 +71,12 @@ def _belief(story: Story) -> Section:
             Key(_dashes("muted"), "before the first run, 68 %"),
         )
     )
+    text = "Before the first run, and now that all runs are known. Point at a run to see its numbers."
+    if maps_only:
+        text = "The deeper the colour, the higher the number. Point at a run to see what came of it."
     return Section(
         "What is believed of score and cost",
-        "Before the first run, and now that all runs are known. Point at a run to see its numbers.",
+        text,
         (*bands, Key(_dot("ink"), "run"), *_common(story)),
         tuple(belief_charts(story)),
     )

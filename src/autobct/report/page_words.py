@@ -75,7 +75,7 @@ def facts(story: Story) -> list[Fact]:
     """Score, cost, runs, price."""
     failed = sum(run.score is None for run in story.history)
     price, spent = story.problem.price, float(story.totals[-1]) + story.charged
-    per_cost = f"per {number(price.cost)} {price.unit}" if price.unit else f"per {number(price.cost)} of cost"
+    per_cost = str(price).partition(" per ")[2]
     deciding = f", {story.spent(story.charged, 2)} of it for deciding" if story.charged else ""
     told = []
     if story.best is not None:
@@ -83,7 +83,7 @@ def facts(story: Story) -> list[Fact]:
     worth = f"worth {number(price.per_cost * spent, 3)} of score at your price"
     told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
     told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
-    told.append(Fact("Price", number(price.score, 3), per_cost))
+    told.append(Fact("Price", number(price.score, 3), f"per {per_cost}"))
     return told
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis
@@ -69,6 +70,8 @@ def what_if_figure(story: Story, others: Sequence[WhatIf]) -> Figure:
                 prices, np.where(known, np.nan, values), "o", mfc="white", color=_GREY, label="would have gone on"
             )
         panel.axvline(story.problem.price.per_cost, color=_GO, linestyle="--", label="your price")
+        if name == "runs":
+            panel.yaxis.set_major_locator(MaxNLocator(integer=True))
         panel.set(xscale="log", xlabel=f"price, score per {story.unit or 'unit of cost'}", ylabel=name)
     return _finished(figure)
 
@@ -80,7 +83,7 @@ def forecast_figure(forecast: Forecast) -> Figure:
     stopping = dict(sorted(forecast.stopping.items()))
     runs.bar(list(stopping), list(stopping.values()), color=_GREY, width=0.8)
     runs.set(xlabel="runs", ylabel="probability")
-    runs.xaxis.get_major_locator().set_params(integer=True)
+    runs.xaxis.set_major_locator(MaxNLocator(integer=True))
     for panel, values, name in ((cost, forecast.costs, "cost"), (score, forecast.scores, "score")):
         panel.hist(values, bins=20, color=_COLOURS[name], alpha=0.75)
         panel.axvline(float(np.mean(values)), color="black", linestyle="--", label="expected")

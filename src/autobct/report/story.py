@@ -24,9 +24,9 @@ __all__ = ["Story", "params_text", "run_text"]
 class Story:
     """One tuning, in the user's units where nothing else is said.
 
-    decisions:  what was decided after 0, 1, 2, ... runs; the last may be a Stop
+    decisions:  what was decided after 0, 1, 2, ... runs, None where nobody wrote it down; the last may be a Stop
     best:       the run whose model to use; None if none finished
-    prior, belief:  before the first run and now, in model units
+    past:       what was believed after 0, 1, 2, ... runs, in model units
     unfinished: a sentence where the tuning has not ended
     alarm:      a sentence where the observations are implausible under the belief
     notes:      what else to know, e.g. that a score left its range
@@ -38,10 +38,9 @@ class Story:
     title: str
     problem: Problem
     history: tuple[Run, ...]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[Decision | None, ...]
     best: Run | None
-    prior: Belief
-    belief: Belief
+    past: tuple[Belief, ...]
     why: str
     unfinished: str | None = None
     alarm: str | None = None
@@ -49,6 +48,16 @@ class Story:
     what_if: tuple[WhatIf, ...] = ()
     charged: float = 0.0
     settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def prior(self) -> Belief:
+        """What was believed before the first run."""
+        return self.past[0]
+
+    @property
+    def belief(self) -> Belief:
+        """What is believed now."""
+        return self.past[-1]
 
     @property
     def sign(self) -> float:
@@ -112,7 +121,17 @@ class Story:
     @property
     def in_hand(self) -> Array:
         """The score in hand, as believed, after 0, 1, 2, ... runs; NaN where there is none."""
-        return self._of_decisions(_in_hand)
+        decided = self._of_decisions(_in_hand)
+        return np.where(np.isfinite(decided), decided, [self._hand(runs) for runs in range(len(self.past))])
+
+    def _hand(self, runs: int) -> float:
+        """The believed score of the best of so many runs, or of the last one that finished."""
+        finished = [run.control for run in self.history[:runs] if run.score is not None]
+        if not finished:
+            return float("nan")
+        kept = np.stack(finished if self.problem.terms.recall else finished[-1:])
+        means = self.problem.prior.model.score_basis(kept) @ self.past[runs].score.mean
+        return float(self.problem.score_scale.to_raw(float(means.max())))
 
     def _of_decisions(self, read: Any) -> Array:
         told = [read(decision) for decision in self.decisions[: len(self.history) + 1]]
@@ -120,12 +139,16 @@ class Story:
         return np.array([np.nan if value is None else value for value in told], dtype=float)
 
 
-def _going_on(decision: Decision) -> float | None:
+def _going_on(decision: Decision | None) -> float | None:
+    if decision is None:
+        return None
     going_on = decision.best_alternative if isinstance(decision, Stop) else decision
     return None if going_on is None else going_on.value
 
 
-def _in_hand(decision: Decision) -> float | None:
+def _in_hand(decision: Decision | None) -> float | None:
+    if decision is None:
+        return None
     return decision.stop_value if isinstance(decision, Train) else decision.value
 
 

@@ -27,16 +27,18 @@ def story_of(told: object) -> Story:
     if isinstance(told, Result):
         return tell(told.tuner, why=told.why, decisions=told.decisions, settings=told.settings, versions=told.versions)
     if isinstance(told, Tuner):
-        return tell(told, finished=False)
+        now = told.explain().decision
+        unknown = (None,) * len(told.history)
+        return tell(told, why=f"{_so_far(told)} Next: {now.why}", decisions=(*unknown, now), finished=False)
     raise TypeError(f"a report needs a result or a tuner, got {one_line(repr(told))}; write result.report('run.html')")
 
 
 def tell(
     tuner: Tuner,
     *,
-    title: str = "autobct report",
+    title: str | None = None,
     why: str | None = None,
-    decisions: Sequence[Decision] = (),
+    decisions: Sequence[Decision | None] = (),
     finished: bool = True,
     settings: Mapping[str, Any] | None = None,
     versions: Mapping[str, str] | None = None,
@@ -48,15 +50,14 @@ def tell(
     """
     past = beliefs(tuner.problem, tuner.history)
     return Story(
-        title=title,
+        title=title or f"Tuning {_listed(tuner.problem.space.names)}",
         problem=past[-1].problem,
         history=tuner.history,
         decisions=tuple(decisions),
         best=tuner.best,
-        prior=past[0].belief,
-        belief=past[-1].belief,
+        past=tuple(step.belief for step in past),
         why=why or _so_far(tuner),
-        unfinished=None if finished else "This tells what is known so far; more runs may follow.",
+        unfinished=None if finished else "This tells what is known so far, and more runs may follow.",
         alarm=None if tuner.alarm is None else tuner.alarm.text,
         notes=tuple(note.text for note in tuner.notes),
         charged=tuner.charged,
@@ -79,9 +80,10 @@ def other_prices(tuner: Tuner) -> tuple[WhatIf, ...]:
 
 
 def _settings(settings: Mapping[str, Any], tuner: Tuner, versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    told = [(name, _plain(name, value)) for name, value in _flat(settings)]
+    policy = {} if "policy" in settings else {"policy": tuner.policy_note}
     libraries = ", ".join(f"{name} {number}" for name, number in versions.items())
-    return (*told, ("policy", tuner.policy_note), ("versions", libraries))
+    told = [(name, _plain(name, value)) for name, value in _flat({**settings, **policy}) if value is not None]
+    return (*told, ("versions", libraries))
 
 
 def _flat(settings: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -95,4 +97,15 @@ def _flat(settings: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def _plain(name: str, value: Any) -> str:
     if name.startswith(_SECRET):
         return "(not shown)"
+    if isinstance(value, Mapping) and "type" in value:
+        rest = [f"{key}={_plain('', v)}" for key, v in value.items() if key != "type" and v not in (None, False)]
+        return f"{value['type']}({', '.join(rest)})"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    """a; a and b; a, b and c; a, b, c and 4 more."""
+    shown = [one_line(name, 40) for name in names[:most]]
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    *first, last = [*shown, *more]
+    return f"{', '.join(first)} and {last}" if first else last
