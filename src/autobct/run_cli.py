@@ -36,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
 def run(
     path: TomlFile = _FIRST,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what is to be expected and how the first run would begin.")
+        bool, typer.Option("--dry-run", help="Only say what is to be expected and what the next run would be.")
     ] = False,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin again; the old tuning is kept under another name.")
@@ -76,15 +76,19 @@ def init(
 
 
 def _foretell(job: Job) -> None:
-    """The forecast, and the first command; nothing is run, nothing is written."""
-    from autobct.run.replay import tuner_of
+    """The forecast, and the next command; nothing is run, nothing is written."""
+    from autobct.run.opening import standing
     from autobct.tuning.decision import Train
+    from autobct.tuning.limits import Deadline, Left
 
-    tuner = tuner_of(job.settings)
-    typer.echo(str(tuner.forecast()))
-    first = tuner.peek()
-    if isinstance(first, Train):
-        typer.echo(f"First run, in {job.directory}:\n  {job.trainer().command_line(first)}")
+    tuner, told = standing(job).tuner, job.settings.limits.deadline
+    timed = told is not None and job.settings.measure == "wall"
+    left = Left(Deadline.of(told).left(), "deadline") if told is not None and timed else None
+    typer.echo(str(tuner.forecast(left=left)))
+    decision = tuner.peek(left)
+    typer.echo(decision.why)
+    if isinstance(decision, Train):
+        typer.echo(f"In {job.directory} it would run:\n  {job.trainer().command_line(decision)}")
     typer.echo(f"Everything would be kept in {job.folder}.")
 
 
@@ -122,6 +126,8 @@ def _one_sentence() -> Iterator[None]:
         yield
     except (SettingsError, JournalError, LockedError) as error:
         fail(str(error))
+    except KeyboardInterrupt:
+        fail("Interrupted before anything was run.", 130)
     except BrokenPipeError:
         raise
     except OSError as error:

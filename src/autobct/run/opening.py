@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from autobct.run.job import Job
-from autobct.run.journal import NAME, Journal, JournalError
+from autobct.run.journal import NAME, Journal, JournalError, read_journal
 from autobct.run.lock import locked
 from autobct.run.recorded import recorded_settings
-from autobct.run.replay import Replay, replay
+from autobct.run.replay import Replay, replay, tuner_of
 from autobct.run.settings import SettingsError, differences
 from autobct.tuning.settings import versions
 
@@ -48,13 +48,23 @@ def opened(job: Job, *, fresh: bool) -> Iterator[Opened]:
             yield Opened(journal, replay(records, verify=True), lock)
 
 
+def standing(job: Job) -> Replay:
+    """How far a job has come, without touching it."""
+    path = job.folder / NAME
+    if not path.exists():
+        return Replay(tuner_of(job.settings), (), 0.0)
+    records = read_journal(path)
+    check_same_problem(job, records)
+    return replay([*records, {"kind": "resumed", "toml": job.toml}], verify=False)
+
+
 def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
     path = job.folder / NAME
     if not path.exists():
         header = {"toml": job.toml, "settings": job.settings.digest, "seed": job.settings.seed, "versions": versions()}
         return Journal.start(path, **header), [{"kind": "header", **header}]
     journal, records = Journal.resume(path)
-    _check_same_problem(job, records)
+    check_same_problem(job, records)
     last = [record for record in records if "toml" in record][-1]
     if last["toml"] != job.toml:
         journal.add("resumed", toml=job.toml)
@@ -62,7 +72,7 @@ def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
     return journal, records
 
 
-def _check_same_problem(job: Job, records: list[dict[str, Any]]) -> None:
+def check_same_problem(job: Job, records: Sequence[Mapping[str, Any]]) -> None:
     """SettingsError if the file was changed in anything but its limits since the tuning began."""
     before = recorded_settings(records)
     changed = differences(before.defining, job.settings.defining)
