@@ -98,3 +98,12 @@ def test_without_matplotlib_the_install_line_is_named():
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("plots need matplotlib")
     assert "pip install 'autobct[report]'" in done.stdout
+
+
+def test_many_prices_at_once_are_answered_like_each_alone():
+    tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-6, score_range=(0, 1)), 6)
+    result, prices = tuner.result(), np.geomspace(1e-5, 1.0, 9).tolist()
+    together = [(other.price, other.runs, other.known, other.score) for other in result.what_if(prices[::-1])]
+    alone = [(other.price, other.runs, other.known, other.score) for p in prices[::-1] for other in result.what_if([p])]
+    assert together == alone
+    assert len({runs for _, runs, _, _ in alone}) > 2  # they do differ

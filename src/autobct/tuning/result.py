@@ -105,7 +105,7 @@ class Result:
         The runs are those that were made; only the question whether to stop is asked again after each of them.
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
-        return tuple(_what_if(self.tuner, parse_price(price)) for price in told)
+        return _what_ifs(self.tuner, [parse_price(price) for price in told])
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write one page about all this: report("run.html")."""
@@ -155,10 +155,21 @@ def _nothing(history: Sequence[Run], decisions: Sequence[Decision]) -> str:
     return f"no run finished. {limits[-1]}" if limits else "no run finished"
 
 
-def _what_if(tuner: Tuner, price: Price) -> WhatIf:
-    """Play the runs again at another price until it would stop with a model in hand."""
+def _what_ifs(tuner: Tuner, prices: Sequence[Price]) -> tuple[WhatIf, ...]:
+    """From the highest price down: after a run after which that one would go on, a lower one need not be asked."""
+    found: dict[Price, WhatIf] = {}
+    begin = 0
+    for price in sorted(prices, key=lambda price: -price.per_cost):
+        found[price] = _what_if(tuner, price, begin)
+        begin = max(found[price].runs - 1, 0)
+    return tuple(found[price] for price in prices)
+
+
+def _what_if(tuner: Tuner, price: Price, begin: int) -> WhatIf:
+    """Play the runs again at another price until it would stop with a model in hand.  begin: runs it goes on after."""
     game, known = tuner.twin(price, fresh=True), False
-    for run in tuner.history:
+    game.replay(tuner.history[:begin])
+    for run in tuner.history[begin:]:
         game.replay([run])
         if known := game.best is not None and isinstance(game.peek(), Stop):
             break
