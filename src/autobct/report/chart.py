@@ -17,7 +17,7 @@ from autobct.report.svg import Markup, join, path_of, tag
 __all__ = ["Frame", "Mark", "area", "band", "chart", "cross", "dot", "frame", "group", "label", "line", "ring", "rule"]
 
 _LETTER, _LINE = 7.2, 16.0  # pixels of a letter and of a line of text at the size in the style sheet
-_TOP, _BOTTOM, _RIGHT, _GAP = 26.0, 40.0, 14.0, 8.0
+_TOP, _BOTTOM, _RIGHT, _GAP = 36.0, 40.0, 14.0, 8.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ def _shown(story: Story) -> str:
         tag("p", tag("b", story.why), class_="abct-say"),
         _params(story),
         _facts(story),
+        *(tag("p", remark, class_="abct-say muted") for remark in story.notes),
     ]
     if story.history:
         legend = "Dots: observed; line: in hand, as believed; dashed: value of going on; circle: the model to use."

@@ -94,6 +94,7 @@ def page_of(story: Story) -> str:
         style=Inline(Markup(_file("chart.css") + _file("page.css"))),
         script=Inline(Markup(_file("page.js"))),
         notes=notes(story),
+        remarks=story.notes,
         why=story.why,
         params=[] if best is None else [(name, number(value)) for name, value in best.params.items()],
         facts=facts(story),

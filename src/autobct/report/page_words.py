@@ -61,13 +61,12 @@ class Row:
 
 
 def notes(story: Story) -> list[Note]:
-    """Whether the tuning is still going, and whether its model can be trusted."""
+    """What to know before the answer: that it may change, and that its model may be wrong."""
     told = []
     if story.unfinished is not None:
         told.append(Note("Not finished.", story.unfinished))
     if story.alarm is not None:
         told.append(Note("The model may be wrong.", story.alarm, alarm=True))
-    told += [Note("Note.", text) for text in story.notes]
     return told
 
 
@@ -76,11 +75,11 @@ def facts(story: Story) -> list[Fact]:
     failed = sum(run.score is None for run in story.history)
     price, spent = story.problem.price, float(story.totals[-1]) + story.charged
     per_cost = str(price).partition(" per ")[2]
-    deciding = f", {story.spent(story.charged, 2)} of it for deciding" if story.charged else ""
+    deciding = f"; {story.spent(story.charged, 2)} for deciding" if story.charged else ""
     told = []
     if story.best is not None:
         told.append(Fact("Score", number(story.best.score), f"believed {story.believed_best}"))
-    worth = f"worth {number(price.per_cost * spent, 3)} of score at your price"
+    worth = f"worth {number(price.per_cost * spent, 3)} of score"
     told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
     told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
     told.append(Fact("Price", number(price.score, 3), f"per {per_cost}"))
