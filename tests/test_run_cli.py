@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from autobct.cli import app
 
 ROOT = Path(__file__).parents[1]
+LINE = TOML.replace('y = { type = "int", low = 1, high = 20 }', 'y = { type = "int", low = 4, high = 4 }')
 
 
 def run(*arguments: object) -> Result:
@@ -53,7 +54,7 @@ def test_another_folder(tmp_path: Path) -> None:
 
 
 def test_looking_ahead_runs_and_writes_nothing(tmp_path: Path) -> None:
-    path = write_job(tmp_path, TOML + "[limits]\ndeadline = '1h'\n", "#!/bin/sh\ntouch ran\n")
+    path = write_job(tmp_path, LINE + "[limits]\ndeadline = '1h'\n", "#!/bin/sh\ntouch ran\n")
     result = run("run", path, "--dry-run")
     assert result.exit_code == 0, result.output
     assert "Expected final score" in result.stdout
@@ -62,12 +63,12 @@ def test_looking_ahead_runs_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_looking_ahead_from_where_it_stands(tmp_path: Path) -> None:
-    path = write_job(tmp_path, TOML + "[limits]\nmax_runs = 2\n")
+    path = write_job(tmp_path, LINE + "[limits]\nmax_runs = 1\n")
     assert run("run", path).exit_code == 4
     assert "as many as max_runs allows" in run("run", path, "--dry-run").stdout
-    path.write_text(TOML)
+    path.write_text(LINE)
     assert "Train x=" in run("run", path, "--dry-run").stdout
-    path.write_text(TOML.replace("0.02", "0.03"))
+    path.write_text(LINE.replace("0.02", "0.03"))
     assert "price changed since" in one_sentence(run("run", path, "--dry-run"))
 
 
@@ -95,6 +96,7 @@ def test_a_changed_file_and_a_fresh_start(tmp_path: Path) -> None:
         (TOML.replace("./train.sh", "./tune.toml"), "command: not executable: './tune.toml'; make it so with"),
         ("directory = 'none'\n" + TOML, "tune.toml: directory: there is no folder"),
         ("price = [\n", "tune.toml: is not TOML: "),
+        ('prior = "synthetic"\n' + TOML, "tune.toml: prior is for 1 coordinate but the space has 2"),
     ],
 )
 def test_one_sentence_for_a_bad_file(tmp_path: Path, toml: str, words: str) -> None:

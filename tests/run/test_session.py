@@ -35,6 +35,10 @@ def cli(path: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
 
 
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
 def waited_for(path: Path) -> Path:
     until = time.monotonic() + 30
     while not path.exists() and time.monotonic() < until:
@@ -106,14 +110,14 @@ def test_killed_at_random_moments(whole: tuple[Path, Ending], tmp_path: Path) ->
     slow = TRAIN.replace('echo "training', 'sleep 0.1\necho "training')
     path, rng = write_job(tmp_path, script=slow), random.Random(6)
     folder, kills = path.with_suffix(".run"), 0
-    for _ in range(5):
+    for _ in range(4):
         with cli(path) as process:
-            waited_for(folder / "journal.jsonl")
-            time.sleep(rng.uniform(0.0, 0.8))
+            while process.poll() is None and str(process.pid) not in _text(folder / "lock"):
+                time.sleep(0.01)  # from here on it is at work
+            time.sleep(rng.uniform(0.0, 0.3))
             kills += process.poll() is None
             process.kill()
-        read_journal(folder / "journal.jsonl")
-    assert kills >= 3
+    assert kills >= 2  # five runs take at least half a second
     with cli(path) as process:
         output, errors = process.communicate(timeout=60)
         assert (process.returncode, errors) == (0, ""), output
@@ -124,7 +128,7 @@ def test_killed_at_random_moments(whole: tuple[Path, Ending], tmp_path: Path) ->
 
 def test_an_interrupted_run_is_trained_again(tmp_path: Path) -> None:
     hangs_once = TRAIN.replace('echo "tr', '[ -e ready ] || { touch ready; echo half; sleep 60; }\necho "tr')
-    path = write_job(tmp_path, script=hangs_once)
+    path = write_job(tmp_path, TOML.replace("told", "wall"), script=hangs_once)
     with cli(path) as process:
         waited_for(tmp_path / "ready")
         time.sleep(0.2)
@@ -313,7 +317,7 @@ def test_processor_time_as_cost(tmp_path: Path) -> None:
     assert 0 < run.cost < record["wall"]
 
 
-CAPS = [("wall", "max_cost = 0.5", "max_cost"), ("told", "deadline = 0.5", "deadline")]
+CAPS = [("wall", "max_cost = 0.5", "max_cost"), ("told", "deadline = 1.0", "deadline")]
 
 
 @pytest.mark.parametrize(("measure", "limit", "reason"), CAPS)
@@ -325,7 +329,7 @@ def test_a_cap_ends_a_run_that_outgrows_it(tmp_path: Path, measure: str, limit: 
     assert ending.stop is not None
     assert (ending.stop.reason, ending.code) == (reason, 4)
     assert [run.error for run in ending.tuner.history] == [None]
-    assert ending.tuner.charged > 0.1
+    assert (ending.tuner.charged > 0.1) == (measure == "wall")  # what a run has cost that could not tell is not known
     path.write_text(TOML.replace('"told"', f'"{measure}"'))  # without the cap it goes on
     (tmp_path / "train.sh").write_text(TRAIN)
     assert tune(path).code == 0

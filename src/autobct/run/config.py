@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from autobct.belief.prior import PAPER_PRIORS
+from autobct.run.parameters import EXAMPLE, read_space
 from autobct.run.reading import Reading
 from autobct.run.settings import MOST_OUTPUT, Limits, Program, Settings, SettingsError
-from autobct.run.table import Table, duration, flag, mapping, one_of, pair, text, whole
-from autobct.run.template import CARRIES_ALL, RESERVED, check_placeholders
-from autobct.tuning.parameter import Categorical, Float, Int, Parameter
+from autobct.run.table import Table, duration, flag, mapping, number, one_of, pair, text, whole
+from autobct.run.template import CARRIES_ALL, check_placeholders
+from autobct.tuning.parameter import Parameter
 from autobct.tuning.price import parse_price
 from autobct.tuning.scale import affine
 
 _MOST_BYTES = 1 << 20
 _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
-_SPACE = 'depth = { type = "int", low = 1, high = 20 }'
 _TIMES = ("wall", "cpu")
 _TOP = ("command", "directory", "env", "repeats", "price", "score_range", "cost_range", "direction", "recall", "seed")
 _TABLES = {
@@ -53,7 +53,7 @@ def parse(source: str) -> Settings:
     nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]
     top = Table(data, "", (*_TOP, "prior", "space", *_TABLES), nested)
     command = top.need("command", _command, _COMMAND)
-    space = _space(top.need("space", mapping, f"[space] and in it {_SPACE}"))
+    space = read_space(top.need("space", mapping, f"[space] and in it {EXAMPLE}"))
     score, cost, limits = (top.table(key, keys) for key, keys in _TABLES.items())
     measure = cost.get("measure", one_of(*_TIMES, "told")) or "wall"
     settings = Settings(
@@ -92,53 +92,6 @@ def _env(data: Mapping[str, Any]) -> dict[str, str]:
         if not name or "=" in name or "\0" in name:
             raise SettingsError(f"{table.where(name)} cannot be the name of an environment variable")
     return {name: table.need(name, text, f'{name} = "1"') for name in data}
-
-
-def _space(data: Mapping[str, Any]) -> dict[str, Parameter]:
-    table = Table(data, "space", None)
-    if not data:
-        raise SettingsError(f"space has no parameter; write e.g. {_SPACE}")
-    for name in data:
-        if name in RESERVED or re.search(r"[{}\0]", name) or not name:
-            reserved = ", ".join(RESERVED)
-            raise SettingsError(f"{table.where(name)} cannot be a parameter's name (taken: {reserved}; no braces)")
-    space = {name: _parameter(table.need(name, mapping, _SPACE), table.where(name)) for name in data}
-    if all(parameter.count == 1 for parameter in space.values()):
-        raise SettingsError("space has nothing to tune, all of it is constant")
-    return space
-
-
-def _parameter(data: Mapping[str, Any], path: str) -> Parameter:
-    kind = Table(data, path, None).need("type", one_of("int", "float", "categorical"), _SPACE)
-    if kind == "categorical":
-        return Table(data, path, ("type", "choices")).need("choices", _choices, 'choices = ["a", "b"]')
-    table = Table(data, path, ("type", "low", "high", "log", "step"))
-    low, high = (table.need(key, _number, f"{key} = 1") for key in ("low", "high"))
-    options = {"log": table.get("log", flag), "step": table.get("step", _number)}
-    told = {key: value for key, value in options.items() if value is not None}
-    try:
-        return Int(low, high, **told) if kind == "int" else Float(low, high, **told)
-    except (TypeError, ValueError) as error:
-        raise SettingsError(f"{path}: {str(error).partition(': ')[2]}") from None
-
-
-def _choices(value: Any) -> Categorical:
-    if not isinstance(value, list) or not value:
-        raise ValueError(f'must be a list that is not empty, got {value!r}; write e.g. ["a", "b"]')
-    for choice in value:
-        if not isinstance(choice, str | bool | int | float):
-            raise ValueError(f"must be texts, numbers, true or false, got {choice!r}")
-        if isinstance(choice, str):
-            text(choice)
-        if isinstance(choice, float) and not abs(choice) < float("inf"):
-            raise ValueError(f"must be finite, got {choice!r}")
-    return Categorical(value)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"must be a number, got {value!r}")
-    return value
 
 
 def _reading(table: Table, what: str, space: Mapping[str, Parameter]) -> Reading:
@@ -210,7 +163,7 @@ def _deadline(value: Any) -> float | datetime:
 
 
 def _positive(value: Any) -> float:
-    if not 0 < _number(value) < float("inf"):
+    if not 0 < number(value) < float("inf"):
         raise ValueError(f"must be positive and finite, got {value!r}")
     return float(value)
 

@@ -9,6 +9,7 @@ from autobct.run.config import parse, read_text
 from autobct.run.interrupts import Interrupts
 from autobct.run.process import find_program
 from autobct.run.recorded import folder_of
+from autobct.run.replay import tuner_of
 from autobct.run.settings import Settings, SettingsError
 from autobct.run.trial import Trainer
 
@@ -29,7 +30,8 @@ class Job:
         try:
             job = cls(path, toml, parse(toml), folder_of(path) if folder is None else folder.absolute())
             job._check_program()
-        except SettingsError as error:
+            tuner_of(job.settings)  # what goes together is the tuner's to say
+        except (SettingsError, TypeError, ValueError) as error:
             raise SettingsError(f"{path}: {error}") from None
         return job
 

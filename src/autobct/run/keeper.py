@@ -4,7 +4,7 @@ The keeper is a process of its own between tuner and program.  It ends the progr
 says so, and when the tuner is gone: all it takes is that the pipe from the tuner closes, so that not even SIGKILL
 leaves a training behind.  It takes one line of JSON (`Order`) and answers with one line of JSON (`Ended`).
 
-Run by path with `python -I -S`: it knows the standard library and the file beside it only, and starts in a moment.
+Run by path with `python -I -S`: it knows the standard library and two files beside it only, and starts in a moment.
 """
 
 from __future__ import annotations
@@ -18,66 +18,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING or __name__ != "__main__":
-    from autobct.run import processes
+    from autobct.run import output, processes
 else:
     sys.path.insert(0, str(Path(__file__).parent))
+    import output
     import processes
 
 _CHUNK = 1 << 16
-TAIL = 1 << 16  # bytes at the end of a stream that are always kept: the score stands there
 _POLL = 0.02  # seconds between two looks at who is still alive, while ending
 _WATCH = 0.2  # and at the processor time used, where that is limited
 _UNKILLABLE = 5.0  # seconds after SIGKILL in which a process must have ended
-
-
-class Store:
-    """One stream on disk: the beginning and the end of it, never more than `most` bytes, little in memory."""
-
-    def __init__(self, path: str, most: int) -> None:
-        self._file: BinaryIO | None = open(path, "wb")  # noqa: SIM115 - open as long as the program runs
-        self._room = max(most - TAIL, 0)
-        self._tail = bytearray()
-        self._dropped = 0
-        self.seen = 0
-        self.trouble: str | None = None
-
-    def write(self, data: bytes) -> None:
-        """Take what the program printed."""
-        self.seen += len(data)
-        head, rest = data[: self._room], data[self._room :]
-        self._room -= len(head)
-        self._store(head)
-        self._tail += rest
-        if len(self._tail) > 2 * TAIL:
-            self._trim()
-
-    def close(self) -> int:
-        """Write the end; how many bytes before it were left out."""
-        self._trim()
-        if self._dropped:
-            self._store(f"\n[{self._dropped} bytes of output left out here]\n".encode())
-        self._store(bytes(self._tail))
-        if self._file is not None:
-            self._file.close()
-        return self._dropped
-
-    def _trim(self) -> None:
-        excess = max(len(self._tail) - TAIL, 0)
-        self._dropped += excess
-        del self._tail[:excess]
-
-    def _store(self, data: bytes) -> None:
-        if self._file is None or not data:
-            return
-        try:
-            self._file.write(data)
-            self._file.flush()
-        except OSError as error:  # a full disk must not end the training
-            self.trouble = error.strerror
-            self._file = None
 
 
 class Keeper:
@@ -85,7 +38,7 @@ class Keeper:
 
     def __init__(self, order: dict[str, Any]) -> None:
         self._order = order
-        self._stores = {name: Store(order[name], order["most_output"]) for name in ("stdout", "stderr")}
+        self._stores = {name: output.Store(order[name], order["most_output"]) for name in ("stdout", "stderr")}
         self._selector = selectors.DefaultSelector()
         self._program: subprocess.Popen[bytes] | None = None
         self._grace = float(order["grace"])

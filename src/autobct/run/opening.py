@@ -39,7 +39,8 @@ def opened(job: Job, *, fresh: bool) -> Iterator[Opened]:
         if fresh and job.folder.exists():
             with locked(job.folder):
                 job.folder.rename(_aside(job.folder))
-        job.folder.mkdir(parents=True, exist_ok=True)
+        private = not job.path.stat().st_mode & 0o077  # the journal holds what the file says
+        job.folder.mkdir(0o700 if private else 0o777, parents=True, exist_ok=True)
     except OSError as error:
         raise JournalError(f"the folder {str(job.folder)!r} cannot be used: {error.strerror}") from None
     with locked(job.folder) as lock:

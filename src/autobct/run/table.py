@@ -109,6 +109,13 @@ def one_of(*options: str) -> Callable[[Any], str]:
     return check
 
 
+def number(value: Any) -> Any:
+    """A number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"must be a number, got {value!r}")
+    return value
+
+
 def duration(value: Any) -> float:
     """Seconds: a number of them, or text with a unit."""
     found = _DURATION.fullmatch(value) if isinstance(value, str) else None

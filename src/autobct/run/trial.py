@@ -173,12 +173,13 @@ class Trainer:
 
     def _together(self, trainings: list[Once], decision: Train) -> Outcome:
         scores = [once.score for once in trainings if once.score is not None]
-        guess = decision.expected_cost / self._settings.program.repeats  # of one whose cost nobody knows
+        capped = next((once.ended.capped for once in trainings if once.ended.capped is not None), None)
+        # what a training has cost that failed to tell; nobody knows how much of it one that was cut short has cost
+        guess = decision.expected_cost / self._settings.program.repeats if capped is None else 0.0
         cost = math.fsum(guess if once.cost is None else once.cost for once in trainings)
         wall = math.fsum(once.ended.wall for once in trainings)
         notes = tuple(note for once in trainings for note in once.ended.notes)
         failed = [once.error for once in trainings if once.error is not None]
-        capped = next((once.ended.capped for once in trainings if once.ended.capped is not None), None)
         if scores and failed:
             notes += (f"{len(failed)} of {len(trainings)} repeats failed, the last one: {failed[-1]}",)
         if scores and capped is None:
