@@ -12,6 +12,7 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 
 import io
 import math
+import subprocess
 import sys
 import tempfile
 import time
@@ -78,8 +79,18 @@ def shown(page: Path) -> float:
         return float(tab.evaluate(f"Math.max({loaded}, ...{paints})"))
 
 
+def imported() -> float:
+    """Seconds of CPU time until matplotlib is ready to write SVG, NumPy being there."""
+    code = (
+        "import time, numpy; started = time.process_time(); import matplotlib.figure, matplotlib.backends.backend_svg; "
+        "print(time.process_time() - started)"
+    )
+    return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
 def main() -> None:
     """One row for each space."""
+    print(f"to import matplotlib takes {imported():.2f} s")
     print(f"{RUNS} runs               page kB   made in s   other prices s   shown in ms   matplotlib kB")
     for name, space in SPACES.items():
         tuner, decisions = played(space)

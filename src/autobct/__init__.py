@@ -1,5 +1,6 @@
 """Hyperparameter tuning that knows the price of training and when to stop."""
 
+from autobct import plot as plot
 from autobct.belief.basis import Basis
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
