@@ -23,6 +23,8 @@ __all__ = ["Line", "LiveTable", "live", "table_of"]
 
 _MOST_COLUMNS = 4  # with more parameters they share one column
 _FRAME = 6  # lines of a terminal that are not runs
+_PARAM, _NUMBER, _GAP = 8, 7, 2  # letters of a param and of a number, and between two columns
+_NUMBERS = 66  # letters of all columns but the params
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class LiveTable:
         if isinstance(event, Run):
             self._under_way.pop(event.trial, None)
             self._lines.append(Line(event, tuner.total_cost))
+            if event.error is not None:
+                self._say(f"Run {event.trial + 1} failed: {event.error}", "red")
         elif isinstance(event, Train | Stop):
             self._decided(event)
         else:
@@ -77,7 +81,7 @@ class LiveTable:
             return
         self._under_way.clear()
         self._live.vertical_overflow = "visible"
-        self._live.update(table_of(self._lines, self._names, []))
+        self._live.update(table_of(self._lines, self._names, [], self._width))
         self._live.stop()
         self._live = None
 
@@ -95,31 +99,40 @@ class LiveTable:
             self._live = Live(console=self._console, refresh_per_second=8)
             self._live.start()
         room = max(self._console.height - _FRAME - len(self._under_way), 3)
-        shown = table_of(self._lines[-room:], self._names, list(self._under_way.values()))
+        shown = table_of(self._lines[-room:], self._names, list(self._under_way.values()), self._width)
         self._live.update(shown, refresh=True)
+
+    @property
+    def _width(self) -> int:
+        """One less than there is: a full line would begin a new one on some terminals."""
+        return self._console.width - 1
 
     def _say(self, sentence: str, style: str) -> None:
         self._console.print(Text(one_line(sentence, 1000)), style=style, soft_wrap=True)
 
 
-def table_of(lines: list[Line], names: tuple[str, ...], under_way: list[Train]) -> Table:
-    """The runs so far, and below them those under way."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    together = len(names) > _MOST_COLUMNS
-    table.add_column("run", justify="right", no_wrap=True)
-    for name in ("params",) if together else names:
+def table_of(lines: list[Line], names: tuple[str, ...], under_way: list[Train], width: int = 120) -> Table:
+    """The runs so far, and below them those under way.  width: columns of the terminal."""
+    room = width - _NUMBERS
+    together = len(names) > _MOST_COLUMNS or sum(max(len(name), _PARAM) + _GAP for name in names) > room
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("run", justify="right", no_wrap=True, min_width=3)
+    if together:
+        table.add_column(
+            Text(one_line(", ".join(names), 200)), no_wrap=True, overflow="ellipsis", max_width=max(room, _PARAM)
+        )
+    for name in () if together else names:
         title = Text(one_line(name, 24))
-        table.add_column(title, justify="left" if together else "right", no_wrap=True, overflow="ellipsis")
+        table.add_column(title, justify="right", no_wrap=True, overflow="ellipsis", min_width=_PARAM)
     for name in ("score", "cost", "total", "posterior", "value"):
-        table.add_column(name, justify="right", no_wrap=True, min_width=6)
-    table.add_column("decision", no_wrap=True, overflow="ellipsis")
+        table.add_column(name, justify="right", no_wrap=True, min_width=_NUMBER)
+    table.add_column("decision", no_wrap=True, min_width=8)
     for line in lines:
         table.add_row(*_cells(line, names, together), style="red" if line.run.score is None else None)
     for train in under_way:
         waiting: list[RenderableType] = [Spinner("dots"), "", "", "", ""]
-        expects = Text(f"training, expects {number(train.expected_score, 3)}")
         params = _params(dict(train.params), names, together)
-        table.add_row(str(train.trial + 1), *params, *waiting, expects, style="cyan")
+        table.add_row(str(train.trial + 1), *params, *waiting, "training", style="cyan")
     return table
 
 
@@ -128,11 +141,10 @@ def _cells(line: Line, names: tuple[str, ...], together: bool) -> list[Renderabl
     values = [run.score, run.cost, line.total, run.believed, line.value]
     numbers = ["–" if value is None else number(value) for value in values]
     numbers[0] = "failed" if run.score is None else numbers[0]
-    said = line.decision if run.error is None else f"{line.decision or 'deciding'}: {one_line(run.error)}"
-    return [str(run.trial + 1), *_params(dict(run.params), names, together), *numbers, Text(said or "deciding")]
+    return [str(run.trial + 1), *_params(dict(run.params), names, together), *numbers, line.decision or "deciding"]
 
 
 def _params(params: dict[str, object], names: tuple[str, ...], together: bool) -> list[Text]:
     if together:
-        return [Text(one_line(", ".join(f"{name}={number(params.get(name))}" for name in names), 120))]
+        return [Text(one_line(", ".join(number(params.get(name)) for name in names), 200))]
     return [Text(one_line(number(params.get(name)), 24)) for name in names]
