@@ -32,7 +32,8 @@ HOPELESS = 100.0
 _FAR = 3.0 * UNKNOWN_SPREAD  # of log cost: beyond it the guess from the price was wrong
 _LARGEST = 1e150  # what can be squared
 _FIRST = 30  # runs from which a scale is learned: later ones are too near the best to tell of the spread
-_DOUBT = 1.5  # standard deviation of log unit before the spread of the scores is seen
+_DOUBT = 3.0  # standard deviation of log unit before the spread of the scores is seen
+_FREE = 0.5  # of a run: two may look alike by chance
 _RUGGED = 0.1  # what a smooth belief leaves unexplained between neighbours, in units of the range
 
 
@@ -46,22 +47,18 @@ def shown(problem: Problem, history: Sequence[Run]) -> Problem:
     return put(problem.space, problem.price, problem.controls, problem.stated, ranges)
 
 
-def outside(problem: Problem, run: Run) -> dict[str, str]:
-    """Which of "score" and "cost" left what was said of it in this run, each with a sentence that says so."""
-    if run.score is None:
-        return {}
-    stated, number = problem.stated, problem_number(run)
-    found = {}
-    if not stated.fixed[0] and not 0.0 <= stated.score_scale.to_model(run.score) <= 1.0:
-        found["score"] = f"{number} scored {run.score:.4g}, {_score_advice(problem)}"
-    if not stated.fixed[1] and not _cost_expected(problem, run.cost):
-        found["cost"] = f"{number} cost {run.cost:.4g}, {_cost_advice(problem)}"
-    return found
+def notes_of(problem: Problem, run: Run, number: int, told: Sequence[Note]) -> list[Note]:
+    """What there is to say of ranges that this run has left, the first time only.
 
-
-def problem_number(run: Run) -> str:
-    """A run as people count: from one."""
-    return f"Run {run.trial + 1}"
+    problem: with the ranges that this run shows;  number: the run's place in the history;  told: notes before
+    """
+    said = {note.about for note in told}
+    found = {"score": _of_score(problem, run), "cost": _of_cost(problem, run)}
+    return [
+        Note(number, about, f"Run {run.trial + 1} {text}.")
+        for about, text in found.items()
+        if text and about not in said
+    ]
 
 
 def _score_scale(problem: Problem, finished: Sequence[Run]) -> Scale:
@@ -111,7 +108,7 @@ def _fitted(problem: Problem, seen: Array, controls: Array, first: float) -> tup
     inverse = np.linalg.inv(cov + _RUGGED**2 * np.eye(count))
     ones = inverse.sum(axis=0)
     contrast = inverse - np.outer(ones, ones) / ones.sum()  # free of the level
-    informed = float(np.sum(contrast * cov))  # k: how many runs' worth of spread has been seen
+    informed = max(float(np.sum(contrast * cov)) - _FREE, 0.0)  # k: how many runs have told of the spread
     scaled = seen / first
     spread = max(float(scaled @ contrast @ scaled), 1e-300)  # Q
     shift = informed * _DOUBT**2
@@ -135,32 +132,36 @@ def _costs(
     return None, None if abs(off) <= _FAR else guess * math.exp(off - math.copysign(_FAR, off))
 
 
-def _cost_expected(problem: Problem, cost: float) -> bool:
+def _of_score(problem: Problem, run: Run) -> str:
+    """What to say of a score outside the range that was stated or is usual; nothing if it is inside."""
+    stated, scale = problem.stated, problem.stated.score_scale
+    if run.score is None or stated.fixed[0] or 0.0 <= scale.to_model(run.score) <= 1.0:
+        return ""
+    if not 0.0 <= round(problem.score_scale.to_model(run.score), 9) <= 1.0:
+        return f"scored {run.score:.4g}, so far from the others that it counts as bad and no more"
+    name = "score_range=" if stated.score_known else ""
+    return f"scored {run.score:.4g}, outside {name}{_ends(scale)}: {_now(problem.score_scale)}"
+
+
+def _of_cost(problem: Problem, run: Run) -> str:
+    """What to say of a cost outside the range that was stated or far from the guess; nothing if it is neither."""
     stated = problem.stated
-    if isinstance(stated.cost_range, tuple):
-        return stated.cost_range[0] <= cost <= stated.cost_range[1]
-    guess = stated.cost_guess * problem.score_scale.unit
-    return abs(math.log(max(cost, 1e-300) / guess)) <= _FAR
-
-
-def _score_advice(problem: Problem) -> str:
-    scale = problem.stated.score_scale
-    ends = f"({scale.low:g}, {scale.high:g})"
-    if problem.stated.score_known:
-        return f"outside score_range={ends}: the range is widened to what is seen"
-    return f"outside {ends}: the scale is taken from the scores; a score_range would tell it from the start"
-
-
-def _cost_advice(problem: Problem) -> str:
-    stated = problem.stated
+    if run.score is None or stated.fixed[1]:
+        return ""
     if isinstance(stated.cost_range, tuple):
         low, high = stated.cost_range
-        return f"outside cost_range=({low:g}, {high:g}): the range is widened to what is seen"
+        wider = f"({min(low, run.cost):.4g}, {max(high, run.cost):.4g})"
+        left = f"cost {run.cost:.4g}, outside cost_range=({low:g}, {high:g}): the range is now {wider}"
+        return "" if low <= run.cost <= high else left
     guess = stated.cost_guess * problem.score_scale.unit
-    return f"far from the {guess:.2g} guessed from the price; a cost_range would tell it from the start"
+    if abs(math.log(max(run.cost, 1e-300) / guess)) <= _FAR:
+        return ""
+    return f"cost {run.cost:.4g}, far from the {guess:.2g} guessed from the price; a cost_range would tell it"
 
 
-def notes_of(problem: Problem, run: Run, number: int, told: Sequence[Note]) -> list[Note]:
-    """What there is to say of ranges left in this run, the first time only.  number: its place in the history."""
-    said = {note.about for note in told}
-    return [Note(number, what, f"{text}.") for what, text in outside(problem, run).items() if what not in said]
+def _ends(scale: Scale) -> str:
+    return f"({scale.low:.4g}, {scale.high:.4g})"
+
+
+def _now(scale: Scale) -> str:
+    return f"the range is now {_ends(scale)}, and follows what is seen"
