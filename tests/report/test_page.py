@@ -208,6 +208,13 @@ def test_only_results_and_tuners_have_a_page(tmp_path):
         write_report(3, tmp_path / "run.html")
 
 
+def test_the_space_can_be_read_off_the_page():
+    tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 0.5), "k": autobct.Int(0, 8, step=2)}, price=1e-5), 1)
+    text = Document(page(tuner)).text
+    assert "Float(low=0.0, high=0.5)" in text
+    assert "Int(low=0, high=8, step=2)" in text
+
+
 def test_secrets_of_the_environment_are_not_shown():
     tuner, decisions = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5), 2)
     text = page_of(tell(tuner, decisions=decisions, settings={"env.TOKEN": "hunter2", "command": ["train"]}))

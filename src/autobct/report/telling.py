@@ -98,7 +98,9 @@ def _plain(name: str, value: Any) -> str:
     if name.startswith(_SECRET):
         return "(not shown)"
     if isinstance(value, Mapping) and "type" in value:
-        rest = [f"{key}={_plain('', v)}" for key, v in value.items() if key != "type" and v not in (None, False)]
+        rest = [
+            f"{key}={_plain('', v)}" for key, v in value.items() if key != "type" and v is not None and v is not False
+        ]
         return f"{value['type']}({', '.join(rest)})"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
