@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from autobct.run.config import parse, read_text
 from autobct.run.first_file import first_file
+from autobct.run.replay import tuner_of
 from autobct.run.settings import SettingsError, differences
 from autobct.tuning.space import Categorical, Float, Int
 
@@ -164,6 +166,63 @@ def test_one_sentence_for_a_mistake(toml: str, sentence: str) -> None:
         parse(toml)
     assert str(error.value).startswith(sentence)
     assert "\n" not in str(error.value)
+
+
+FULL = [
+    'command = ["train", "{a}", "{r}", "{k}"]',
+    'directory = "."',
+    'env = { A = "1" }',
+    "repeats = 1",
+    "price = 0.5",
+    "score_range = [0.5, 1]",
+    "cost_range = [1, 60]",
+    'direction = "minimize"',
+    "recall = true",
+    "seed = 7",
+    'prior = "synthetic"',
+    "space.a.type = 'int'",
+    "space.a.low = 1",
+    "space.a.high = 9",
+    "space.a.step = 2",
+    "space.a.log = false",
+    "space.r.type = 'float'",
+    "space.r.low = 1",
+    "space.r.high = 9",
+    "space.r.step = 0.5",
+    "space.k.type = 'categorical'",
+    "space.k.choices = [1, 2]",
+    "score.key = 'a'",
+    "score.file = 'f'",
+    "score.pattern = '(x)'",
+    "cost.measure = 'told'",
+    "limits.timeout = 1",
+    "limits.max_cost = 1",
+    "limits.max_runs = 1",
+    "limits.deadline = 1",
+    "limits.output = 5000",
+]
+LARGE = "9" * 400
+VALUES = [
+    *("true", "0", "1", "-1", "2.5", "1e400", "nan", "inf", "-inf", LARGE, f"-{LARGE}", "1e-320"),
+    *('""', '"x"', '"{"', '"{a"', r'"\u0000"', '"0.01 per 30s"', '"1h"', '"("', '"\\n"', r'"\U0001F600"'),
+    *("[]", "[1]", "[1, 2]", "[2, 1]", "[inf, nan]", '["a", "b"]', "[[1], [2]]", f"[{LARGE}, 1]", f"[1, {LARGE}]"),
+    *("{}", "{ a = 1 }", "2030-01-31T18:00:00", "2030-01-31T18:00:00Z", "2030-01-31", "18:00:00", "[true, 1, 1.0]"),
+]
+
+
+@pytest.mark.parametrize("key", [line.partition(" =")[0] for line in FULL])
+def test_every_value_in_every_place_is_good_or_one_sentence(key: str) -> None:
+    """`prior` does not go with this space, nor `score.key` with a pattern, so they are there only for themselves."""
+    others = [line for line in FULL if not line.startswith((f"{key} =", "prior", "score.key"))]
+    said = []
+    for value in VALUES:
+        try:
+            settings = parse("\n".join([f"{key} = {value}", *others]))
+            tuner_of(settings)
+            json.dumps(settings.defining)
+        except (TypeError, ValueError) as error:  # what only the tuner can say is a sentence as well
+            said.append(str(error))
+    assert all(len(sentence) < 400 and "\n" not in sentence for sentence in said)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

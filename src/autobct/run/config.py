@@ -50,6 +50,7 @@ def parse(source: str) -> Settings:
         data = tomllib.loads(source)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"is not TOML: {error}") from None
+    _check_integers(data, "")
     nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]
     top = Table(data, "", (*_TOP, "prior", "space", *_TABLES), nested)
     command = top.need("command", _command, _COMMAND)
@@ -74,6 +75,15 @@ def parse(source: str) -> Settings:
     _check_told(settings)
     _check_templates(settings)
     return settings
+
+
+def _check_integers(value: Any, path: str) -> None:
+    """TOML's integers have 64 bits; larger ones would only fail later, as numbers do."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else ((path, part) for part in value):
+            _check_integers(part, f"{path}.{key}" if path and isinstance(value, dict) else key)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise SettingsError(f"{path}: is an integer beyond 64 bits; write it with e, as in 1e30")
 
 
 def _command(value: Any) -> tuple[str, ...]:
