@@ -136,6 +136,19 @@ def test_output_into_a_pipe_that_closes_loses_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "tune.run" / "result.json").exists()
 
 
+def test_the_python_of_the_page_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "howto" / "any-program.md").read_text()
+    [example] = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    for _ in range(2):
+        exec(compile(example, "any-program.md", "exec"), {})
+    first, second = re.findall(r"scores (\S+)", capsys.readouterr().out)
+    assert first == second
+    assert (tmp_path / "my-tuning" / "journal.jsonl").exists()
+
+
 @pytest.mark.parametrize("name", ["shell.toml", "python.toml"])
 def test_the_examples_run(tmp_path: Path, name: str) -> None:
     for file in (ROOT / "examples").iterdir():

@@ -68,6 +68,8 @@ def read_run(path: str | Path) -> RecordedRun:
     """
     folder = _folder(Path(path))
     records = read_journal(folder / NAME)
+    if "toml" not in records[0]:
+        raise JournalError(f"{str(folder)!r} was stored from Python; there, tuner.result() has all of it")
     again = replay(records, verify=False)
     settings = recorded_settings(records)
     return RecordedRun(

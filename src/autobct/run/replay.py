@@ -119,7 +119,7 @@ class _Replaying:
     def _check(self, recorded: Train, left: Record | None) -> None:
         again = self._tuner.peek(None if left is None else Left(**left))
         if not isinstance(again, Train) or not same(encoded(again), encoded(recorded)):
-            raise JournalError(_otherwise(recorded, self._header))
+            raise JournalError(otherwise(recorded.trial, self._header))
 
     def _train(self, record: Record) -> Train:
         found = self._decoded(record, Train)
@@ -143,9 +143,9 @@ def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: 
     return Run(train.trial, train.params, train.control, score, cost, error, math.nan)
 
 
-def _otherwise(recorded: Train, header: Record) -> str:
+def otherwise(trial: int, header: Record) -> str:
     """Why a decision may come out otherwise than it did: the numbers are computed with something else."""
     then, now = header.get("versions", {}), versions()
     other = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
     reason = "; ".join(other) or "the machine computes otherwise"
-    return f"run {recorded.trial + 1} would now be decided otherwise ({reason}); go on with what it was begun with"
+    return f"run {trial + 1} would now be decided otherwise ({reason}); go on with what it was begun with"
