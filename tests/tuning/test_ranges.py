@@ -37,8 +37,9 @@ def ends(problem: Any) -> tuple[float, float]:
         ((0.0, 1.0), (0.0, 1.0)),
         ((0.5, 1.25), (0.0, 1.25)),
         ((0.5, -0.25), (-0.25, 1.0)),
-        ((57.0, 80.0), (0.0, 80.0)),
-        ((-3.0, -2.0), (-3.0, 1.0)),
+        ((0.5, 80.0), (0.0, 80.0)),
+        ((-1.0, -0.5), (-1.0, 1.0)),
+        ((1.5,), (0.0, 1.5)),
         ((0.5, -1e30), (0.0, 1.0)),  # diverged: more than two ranges below the best
         ((0.5, -1.4), (-1.4, 1.0)),
         ((-1e30,), (0.0, 1.0)),  # nothing but divergence
@@ -51,6 +52,12 @@ def test_a_stated_range_grows_by_what_is_seen(scores: Any, found: Any) -> None:
     mirrored = problem_of(LINE, 0.01, score_range=(0, 1), direction="minimize")
     flipped = [None if score is None else 1.0 - score for score in scores]
     assert ends(shown(mirrored, runs(*flipped))) == pytest.approx((1 - found[1], 1 - found[0]))
+
+
+def test_a_range_that_no_score_is_near_tells_nothing() -> None:
+    stated, unstated = problem_of(LINE, 0.01, score_range=(0, 1)), problem_of(LINE, 0.01)
+    for scores in ((57.0, 80.0), (-3.0, -2.0, -2.5), (2.5,)):
+        assert ends(shown(stated, runs(*scores))) == ends(shown(unstated, runs(*scores)))
 
 
 def test_nothing_changes_while_runs_keep_to_their_ranges() -> None:

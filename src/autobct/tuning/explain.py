@@ -20,7 +20,7 @@ from autobct.value.simulate import ControlValues
 from autobct.value.state import run_price, score_gains, variance
 
 _STEP, _FARTHEST = 4.0, 1e9  # a break-even price is looked for by factors of 4, up to a billion times off
-_HALVINGS = 40
+_HALVINGS = 16  # of a factor of 4: the price to four digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)

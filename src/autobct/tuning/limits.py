@@ -104,14 +104,14 @@ class Deadline:
 
 def _seconds(told: object) -> float:
     if isinstance(told, datetime.datetime):
-        return (told - datetime.datetime.now(told.tzinfo)).total_seconds()
+        return _positive((told - datetime.datetime.now(told.tzinfo)).total_seconds(), told)
     if isinstance(told, datetime.timedelta):
-        return told.total_seconds()
+        return _positive(told.total_seconds(), told)
     if isinstance(told, str):
         return _seconds_in(told)
     if isinstance(told, bool) or not isinstance(told, Real):
         raise TypeError(f"deadline must be a time, got {told!r}; {_DEADLINE}")
-    return _positive(finite_number(told, "deadline"), told)
+    return _positive(float(told), told)
 
 
 def _seconds_in(text: str) -> float:
@@ -123,6 +123,6 @@ def _seconds_in(text: str) -> float:
 
 
 def _positive(seconds: float, told: object) -> float:
-    if seconds <= 0:
-        raise ValueError(f"deadline must be later than now, got {told!r}; {_DEADLINE}")
+    if not 0.0 < seconds < math.inf:
+        raise ValueError(f"deadline must be later than now, got {told!s}; {_DEADLINE}")
     return seconds

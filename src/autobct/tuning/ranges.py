@@ -2,8 +2,9 @@
 
 | said | a run outside | then the scale is that of |
 |---|---|---|
-| score_range=(low, high) | beyond either end | the range and all scores, those that diverged left out |
-| no score_range | the best score is not in (0, 1) | the scores themselves: their level and their spread |
+| score_range=(low, high) | beyond an end | the range and all scores, those that diverged left out |
+| score_range=(low, high) | all are more than a range beyond | the scores themselves: their level and their spread |
+| no score_range | the best score is not in (0, 1) | the scores themselves |
 | no score_range | a worse one is not | (0, 1) and all scores, those that diverged left out |
 | cost_range=(low, high) | beyond either end | the range and all costs of finished runs |
 | no cost_range | costs are far from the guess | the guess, moved until it is no longer far |
@@ -70,7 +71,8 @@ def _score_scale(problem: Problem, finished: Sequence[Run]) -> Scale:
     best = float(seen.max())
     if seen.min() >= 0.0 and best <= 1.0:
         return scale
-    if stated.score_known or 0.0 <= best <= 1.0:
+    told = best < -HOPELESS or bool(np.any((seen >= -1.0) & (seen <= 2.0)))  # the range tells something of the scores
+    if told if stated.score_known else 0.0 <= best <= 1.0:
         return between(scale, *_widened(seen, best))
     return between(scale, *_learned(problem, seen, np.stack([run.control for run in finished])))
 

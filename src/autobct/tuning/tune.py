@@ -74,7 +74,7 @@ def tune(
     """
     _check_call(train, repeats, on_failure)
     heard = listeners(callbacks, verbose)
-    clock = None if deadline is None else Deadline.of(deadline)
+    clock = None if deadline is None else Deadline.of(deadline, time.perf_counter)
     tuner = Tuner(
         space,
         price=price,
