@@ -214,6 +214,16 @@ def test_an_interruption_ends_it(kept: Kept, tmp_path: Path) -> None:
     assert ended.wall < 30
 
 
+def test_an_interruption_after_its_end_does_not_lose_it(kept: Kept) -> None:
+    """The program is done; only what it has left behind is still being ended."""
+    interrupts = Interrupts()
+    threading.Timer(0.8, interrupts.request).start()
+    leaves = "sh -c 'trap \"\" TERM; sleep 60; sleep 60' & echo 0.5"
+    ended = run_program(kept.order("sh", "-c", leaves, grace=1.4), interrupts=interrupts)
+    assert (ended.failure, ended.capped) == (None, None)
+    assert kept.stdout == b"0.5\n"
+
+
 def test_a_second_interruption_ends_it_at_once(kept: Kept) -> None:
     interrupts = Interrupts()
     for seconds in (0.4, 0.6):

@@ -184,8 +184,10 @@ def test_a_changed_problem_is_refused_and_fresh_keeps_the_old(tmp_path: Path) ->
 def test_other_limits_go_on(whole: tuple[Path, Ending], tmp_path: Path) -> None:
     path = write_job(tmp_path, TOML + "[limits]\nmax_runs = 2\n")
     assert tune(path).code == 4
+    assert json.loads((tmp_path / "tune.run" / "result.json").read_text())["reason"] == "max_runs"
     path.write_text(TOML + "[limits]\ntimeout = 30\n")
     ending = tune(path)
+    assert json.loads((tmp_path / "tune.run" / "result.json").read_text())["reason"] == "not worth it"
     assert ending.code == 0
     assert decided(tune(path)) == decided(ending)  # with the limits of each stretch, also when verified again
     path.write_text(TOML + "[limits]\nmax_runs = 3\n")  # fewer than were made

@@ -54,12 +54,14 @@ class Keeper:
         except (OSError, ValueError) as error:
             return self._failed(error)
         self._watch(started)
-        wall = time.perf_counter() - started
+        wall, why = time.perf_counter() - started, self._why
+        if self._exit is not None:
+            why = None  # it has ended by itself, whatever else came at that moment or comes while its rest is ended
         survivors = self._end()
-        if self._why is not None:  # ending it was part of it
+        if why is not None:  # ending it was part of it
             wall = time.perf_counter() - started
         self._drain()
-        return self._report(wall, survivors)
+        return self._report(wall, why, survivors)
 
     def _listen(self) -> None:
         """Wake for the end of a child, for the tuner, and for signals; a second word from the tuner means at once."""
@@ -182,7 +184,7 @@ class Keeper:
         while self._selector.get_map() and time.perf_counter() < until and self._step(0.0):
             pass
 
-    def _report(self, wall: float, survivors: int) -> dict[str, Any]:
+    def _report(self, wall: float, why: str | None, survivors: int) -> dict[str, Any]:
         self._reap()
         code = None
         if self._exit is not None:
@@ -193,7 +195,7 @@ class Keeper:
             "wall": wall,
             "cpu": _waited_cpu(),
             "code": code,
-            "why": self._why,
+            "why": why,
             "survivors": survivors,
             "not_started": None,
         }

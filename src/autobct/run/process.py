@@ -77,21 +77,24 @@ def run_program(order: Order, *, interrupts: Interrupts | None = None, hold: int
     hold:        a descriptor, e.g. of a lock, that stays open until the program has ended, even if this process is gone
     """
     started = time.perf_counter()
-    with subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-I", "-S", keeper.__file__],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
         pass_fds=() if hold is None else (hold,),
-    ) as process:
-        with contextlib.suppress(BrokenPipeError):
-            _pipe(process.stdin).write(json.dumps(asdict(order)).encode() + b"\n")
-            _pipe(process.stdin).flush()
+    )
+    answer = b""
+    with contextlib.suppress(BrokenPipeError), process:  # a keeper that was killed has no answer
+        _pipe(process.stdin).write(json.dumps(asdict(order)).encode() + b"\n")
+        _pipe(process.stdin).flush()
         with (interrupts or Interrupts()).heard_by(lambda count: _interrupt(process, count)):
             answer = _pipe(process.stdout).read()
     if not answer.endswith(b"\n"):
-        lost = f"lost, for its keeper was ended by {_signal_name(-(process.returncode or 0))}"
-        return Ended(time.perf_counter() - started, 0.0, lost)
+        process.wait()
+        code = process.returncode
+        how = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
+        return Ended(time.perf_counter() - started, 0.0, f"lost, for its keeper {how}")
     return _ended(json.loads(answer), order)
 
 

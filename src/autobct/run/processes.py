@@ -29,7 +29,7 @@ class Process:
 
 def family(root: int, group: int | None) -> list[Process]:
     """Live descendants of `root`, and members of a process group that may have been adopted by another process."""
-    alive = list(_linux() if LINUX else _ps())
+    alive = list(_linux() if os.path.exists("/proc/self/stat") else _ps())
     found: dict[int, Process] = {}
     ancestors = {root}
     while more := [p for p in alive if p.pid not in found and (p.parent in ancestors or p.group == group)]:

@@ -24,6 +24,7 @@ from autobct.tuning.result import count
 from autobct.tuning.settings import versions
 from autobct.tuning.tuner import Tuner
 
+_RESULT = "result.json"
 CAPS = ("max_runs", "max_cost", "deadline")
 
 
@@ -54,7 +55,7 @@ def tune_program(job: Job, heard: Listeners, *, fresh: bool = False) -> Ending:
     fresh:  begin again; the folder of the old tuning is moved aside
     """
     try:
-        with interruptible() as interrupts, opened(job, fresh=fresh) as folder:
+        with opened(job, fresh=fresh) as folder, interruptible() as interrupts:
             return Session(job, folder, heard, interrupts).go_on()
     finally:
         heard.close()
@@ -82,7 +83,9 @@ class Session:
             if isinstance(decision, Stop):
                 return self._end(decision)
             capped = self._run(decision)
-            if capped is not None and capped != INTERRUPTED:
+            if capped == INTERRUPTED:
+                break
+            if capped is not None:
                 stop = self._tuner.ask(Left(0.0, capped))
                 assert isinstance(stop, Stop)
                 return self._end(stop)
@@ -97,6 +100,7 @@ class Session:
         charge = time.perf_counter() - started if self._timed else 0.0
         told_left = None if left is None else asdict(left)
         self._journal.add("asked", decision=encoded(decision), left=told_left, charge=charge, at=_now())
+        (self._job.folder / _RESULT).unlink(missing_ok=True)  # that of an earlier stop is not the answer any more
         self._tuner.charge(charge)
         self._decisions.append(decision)
         self._heard.tell(self._tuner, decision)
@@ -124,7 +128,7 @@ class Session:
         self._decisions.append(stop)
         self._heard.tell(self._tuner, stop)
         ending = Ending(self._tuner, tuple(self._decisions), stop)
-        write_file(self._job.folder / "result.json", _summary(ending))
+        write_file(self._job.folder / _RESULT, _summary(ending))
         return ending
 
     @property
