@@ -63,7 +63,7 @@ class Stop:
     runs:             runs made so far   (tau)
     value:            the score in hand, as believed; None if no run finished
     best_alternative: the best next run, which is not worth its price; None if there is none to make
-    left, cheapest:   at a limit of cost: what is left, and what the cheapest next run would likely cost
+    left, cheapest:   at a limit of cost: what is left, and what the cheapest next run may well cost
     note:             what else there is to know, told once
     """
 
@@ -92,7 +92,7 @@ class Stop:
         if self.left is not None and self.cheapest is not None:
             of = "until the deadline" if self.reason == "deadline" else f"of {self.reason}"
             left = f"{max(self.left, 0.0):.3g} is left {of}"
-            return f"{head}the cheapest next run would likely cost {self.cheapest:.3g}, and {left}."
+            return f"{head}the cheapest next run may well cost {self.cheapest:.3g}, and {left}."
         return head + _REASONS[self.reason]
 
 

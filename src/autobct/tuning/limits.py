@@ -1,7 +1,8 @@
 """Hard limits: what is left of a budget or until a deadline, and which runs still fit into it.
 
-A run is started only if it is more likely than not to fit: the median of its believed cost is at most what is left.
-A lookahead sees only such runs; where no other would fit after a run, that run is valued as the last one, V_1.
+A run is started only if it is likely to fit.  With nothing in hand, more likely than not is enough; later nine times in
+ten, see docs/decisions/limits.md.  A lookahead sees only such runs; where no other would fit after a run, all at
+their median cost, that run is valued as the last one, V_1.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.tuning.price import seconds_of
@@ -26,8 +27,8 @@ from autobct.value.state import State, variance
 Mask = NDArray[np.bool_]
 """Yes or no for each candidate, (G,)."""
 
-MOST_LIKELY_OVER = 0.5
-"""A run that would exceed what is left with a higher probability than this is not started."""
+FIRST_OVER, LATER_OVER = 0.5, 0.1
+"""A run that exceeds what is left with a higher probability is not started: the first to finish, and later ones."""
 
 _DEADLINE = "write seconds, a time as '30 min' or '2h', or a datetime"
 _TIME = re.compile(r"\s*(?P<number>\d+\.?\d*|\.\d+)\s*(?P<unit>[a-z]+)\s*", re.IGNORECASE)
@@ -66,20 +67,24 @@ def chance_over(state: State, problem: Problem, amount: float) -> Array:
     return np.asarray(ndtr((state.cost.mean - float(limit)) / sd))
 
 
-def fits(state: State, problem: Problem, amount: float) -> Mask:
-    """Which candidates may be tried with `amount` left.  (G,)."""
-    return np.asarray(chance_over(state, problem, amount) <= MOST_LIKELY_OVER)
+def costs_at(state: State, problem: Problem, over: float) -> Array:
+    """The cost that a run at each candidate exceeds with probability `over`, in raw units.  (G,)."""
+    sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
+    seen = state.cost.mean - ndtri(over) * sd
+    return np.maximum(problem.cost_scale.to_raw(problem.terms.cost_model.from_observation(seen)), 0.0)
 
 
-def median_costs(state: State, problem: Problem) -> Array:
-    """What a run at each candidate costs as often more as less, in raw units.  (G,)."""
-    middle = problem.terms.cost_model.from_observation(state.cost.mean)
-    return np.maximum(problem.cost_scale.to_raw(middle), 0.0)
+def fits(state: State, problem: Problem, amount: float, over: float) -> Mask:
+    """Which candidates exceed `amount` with a probability of at most `over`.  (G,)."""
+    return np.asarray(chance_over(state, problem, amount) <= over)
 
 
 def is_last(state: State, problem: Problem, amount: float, allowed: Mask) -> Mask:
-    """At which candidates a run leaves no room for another.  allowed: those that fit now.  (G,)."""
-    costs = median_costs(state, problem)
+    """After a run at which candidates nothing fits any more, all at their median cost: by then more is known.  (G,).
+
+    allowed: those that fit now
+    """
+    costs = costs_at(state, problem, 0.5)
     return np.asarray(amount - costs < costs[allowed].min(initial=math.inf))
 
 

@@ -22,7 +22,7 @@ from autobct.tuning.explain import Explanation, explained
 from autobct.tuning.fold import Learned, extended
 from autobct.tuning.forecast import Forecast, forecast
 from autobct.tuning.history import Note, Run
-from autobct.tuning.limits import Left, fits, is_last, median_costs, positive_number, tightest
+from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, is_last, positive_number, tightest
 from autobct.tuning.policy import Policy
 from autobct.tuning.position import Position, decide
 from autobct.tuning.price import Price
@@ -209,8 +209,9 @@ class Tuner:
         untried, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
         untried[list(self._failed)] = True
         if left is not None:
-            allowed = fits(state, problem, left.amount) & ~untried
-            cheapest = float(median_costs(state, problem)[~untried].min())
+            over = LATER_OVER if self._finished else FIRST_OVER
+            allowed = fits(state, problem, left.amount, over) & ~untried
+            cheapest = float(costs_at(state, problem, over)[~untried].min())
             untried = ~allowed
             state = self._state(np.flatnonzero(untried))
             last = is_last(state, problem, left.amount, allowed)
