@@ -131,4 +131,5 @@ def _one_sentence() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        fail(f"{error.filename or 'The disk'}: {error.strerror}; what was found so far is kept, the same goes on.", 1)
+        where = error.filename or "what happened could not be written"
+        fail(f"{where}: {error.strerror}; what was found so far is kept, and the same command goes on.", 1)

@@ -17,6 +17,7 @@ from tests.run.cases import TOML, TRAIN, decided, told, tune, write_job
 from autobct.run import read_run
 from autobct.run.journal import JournalError, read_journal
 from autobct.run.lock import LockedError, locked
+from autobct.run.process import Ended, Order
 from autobct.run.session import Ending
 from autobct.run.settings import SettingsError
 
@@ -227,6 +228,21 @@ def test_failed_runs_are_recorded_and_no_run_finished(tmp_path: Path, script: st
     errors = [run["error"] for run in told(tmp_path / "tune.run")]
     assert errors == [sentence, "command not found: './train.sh'" if script.startswith("rm") else sentence]
     assert decided(Ending(read_run(path).tuner, read_run(path).decisions, None)) == decided(ending)
+
+
+def test_a_full_disk_ends_the_tuning_and_not_the_run(
+    whole: tuple[Path, Ending], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(order: Order, **_: object) -> Ended:
+        Path(order.stdout).touch()
+        return Ended(wall=1.0, cpu=1.0, failure=None, trouble="No space left on device")
+
+    path = write_job(tmp_path)
+    monkeypatch.setattr("autobct.run.trial.run_program", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        tune(path)
+    monkeypatch.undo()
+    assert decided(tune(path)) == decided(whole[1])
 
 
 def test_some_failures_lose_nothing(tmp_path: Path) -> None:

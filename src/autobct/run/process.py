@@ -60,6 +60,7 @@ class Ended:
     wall, cpu:  seconds; processor time is that of the program and of all it has started
     failure:    one sentence, or None if it ended by itself with exit code 0
     capped:     what ended it though it was not its fault: "interrupted", or a limit of the whole tuning
+    trouble:    why not all it printed could be kept, e.g. that the disk is full
     notes:      sentences about what else there is to know, e.g. that output was left out
     """
 
@@ -68,6 +69,7 @@ class Ended:
     failure: str | None
     notes: tuple[str, ...] = ()
     capped: str | None = None
+    trouble: str | None = None
 
 
 def run_program(order: Order, *, interrupts: Interrupts | None = None, hold: int | None = None) -> Ended:
@@ -124,7 +126,9 @@ def _ended(answer: dict[str, object], order: Order) -> Ended:
     assert isinstance(cpu, float)
     reasons = {"timeout": order.timeout_reason, "most_cpu": order.cpu_reason, "interrupted": INTERRUPTED}
     reason = reasons.get(str(answer["why"]), TIMEOUT)
-    return Ended(wall, cpu, _failure(answer, order), tuple(notes), None if reason == TIMEOUT else reason)
+    capped = None if reason == TIMEOUT else reason
+    trouble = str(answer["output_trouble"]) if answer["output_trouble"] else None
+    return Ended(wall, cpu, _failure(answer, order), tuple(notes), capped, trouble)
 
 
 def _failure(answer: dict[str, object], order: Order) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -129,6 +130,8 @@ class Trainer:
                 cost = self._number(settings.cost, values, order, before)
             return Once(self._number(settings.score, values, order, before), cost, None, ended)
         except NoNumberError as missing:
+            if ended.trouble is not None:  # a full disk is not the params' fault: the run is to be made again
+                raise OSError(errno.ENOSPC, ended.trouble, order.stdout) from None
             error = str(missing)
         return Once(None, cost, error, ended)
 
