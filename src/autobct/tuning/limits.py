@@ -1,7 +1,7 @@
 """Hard limits: what is left of a budget or until a deadline, and which runs still fit into it.
 
-A run is started only if it is likely to fit.  With nothing in hand, more likely than not is enough; later nine times in
-ten, see docs/decisions/limits.md.  A lookahead sees only such runs; where no other would fit after a run, all at
+A run is started only if it is likely to fit.  With nothing in hand, more likely than not is enough; later nineteen times
+in twenty, see docs/decisions/limits.md.  A lookahead sees only such runs; where no other would fit after a run, all at
 their median cost, that run is valued as the last one, V_1.
 """
 
@@ -27,7 +27,7 @@ from autobct.value.state import State, variance
 Mask = NDArray[np.bool_]
 """Yes or no for each candidate, (G,)."""
 
-FIRST_OVER, LATER_OVER = 0.5, 0.1
+FIRST_OVER, LATER_OVER = 0.5, 0.05
 """A run that exceeds what is left with a higher probability is not started: the first to finish, and later ones."""
 
 _DEADLINE = "write seconds, a time as '30 min' or '2h', or a datetime"
