@@ -1,6 +1,7 @@
 """What a range that nobody stated, or that was stated wrongly, costs: the same surfaces in other units.
 
     python benchmarks/ranges.py [--surfaces 12]
+    python benchmarks/ranges.py --learning --surfaces 5     # how fast a scale follows the spread that is seen
 
 Scores and prices of `default_prior.py`, put in other units: score -> a + b score, price x |b|.  A score_range is stated
 only where it says so; the right one is from the 10th to the 90th percentile, widened by half.  Per row: captured (see
@@ -22,6 +23,7 @@ import numpy as np
 from default_prior import PRICES, Surface
 
 import autobct
+from autobct.tuning import ranges as rules
 
 DIMS = (1, 2, 4)
 
@@ -56,6 +58,9 @@ UNITS = {
 }
 
 
+LEARNED = tuple(list(UNITS)[k] for k in (2, 3, 5, 6, 7))
+
+
 def captured(surface: Surface, dim: int, share: float, units: Units, seed: int) -> tuple[float, int, bool]:
     pool = np.random.default_rng(seed).random((2000, dim))
     scores, costs = surface.score(pool), surface.cost(pool)
@@ -85,10 +90,42 @@ def captured(surface: Surface, dim: int, share: float, units: Units, seed: int) 
     return float((final - worth.mean()) / (worth.max() - worth.mean())), len(tuner.history), tuner.alarm is not None
 
 
+def plateau(width: float, price: float) -> float:
+    """Score, in percent, on a line that is at chance but for a hill at its end: two runs there look alike."""
+
+    def train(params: dict[str, float]) -> tuple[float, float]:
+        x = params["x"]
+        hill = 80.0 * (1 - ((x - 0.85) / 0.2) ** 2) if x > width else 0.0
+        return 10.0 + max(hill, 0.0), 1.0
+
+    return autobct.tune(train, {"x": autobct.Float(0, 1)}, price=price, max_runs=30).score
+
+
+def learning(surfaces: int) -> None:
+    """Captured with other numbers behind a learned scale, and the mean score on plateaus."""
+    print("doubt  free  " + "  ".join(name[:14].rjust(14) for name in LEARNED) + "  plateaus")
+    for doubt, free in ((0.5, 0.0), (1.5, 0.0), (3.0, 0.0), (3.0, 0.5), (3.0, 1.0)):
+        rules._DOUBT, rules._FREE = doubt, free
+        cells = []
+        for name in LEARNED:
+            cases = [
+                (Surface(d, s), d, share, UNITS[name], s) for d in DIMS for share in PRICES for s in range(surfaces)
+            ]
+            found = np.array([captured(*case)[:2] for case in cases])
+            cells.append(f"{found[:, 0].mean():7.3f} ({found[:, 1].mean():4.1f})")
+        flat = np.mean([plateau(width, price) for width in (0.3, 0.7) for price in (0.1, 0.5, 2.0)])
+        print(f"{doubt:5.1f} {free:5.1f}  " + "  ".join(cells) + f"  {flat:8.1f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--surfaces", type=int, default=12)
-    surfaces = parser.parse_args().surfaces
+    parser.add_argument("--learning", action="store_true")
+    told = parser.parse_args()
+    surfaces = told.surfaces
+    if told.learning:
+        learning(surfaces)
+        return
     print(f"{'units':32s} captured    gap        runs  one run  most  alarms")
     reference: np.ndarray | None = None
     for name, units in UNITS.items():
