@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from autobct import __version__
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.prior import Prior
 from autobct.build.certificate import Row, row_of
@@ -42,6 +41,7 @@ from autobct.maps.store import SUFFIX
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.map import ValueMap, network_of
 from autobct.value.map_spec import MapSpec
+from autobct.version import __version__
 
 JUDGED_PRICE = 0.16
 """The paper's price, at which a finished map is judged."""
