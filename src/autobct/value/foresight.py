@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
 from autobct.value.map import ValueMap
 from autobct.value.map_spec import BASES, MapMismatch, MapSpec
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.outlook import lookout
-from autobct.value.rules import product, stratified
+from autobct.value.rules import Nodes, gauss_hermite, product, stratified
 from autobct.value.sieve import Sieve, sieve
 from autobct.value.simulate import rows
 from autobct.value.state import State, Terms
@@ -22,10 +23,7 @@ SCORE_RULE, COST_RULE = stratified(8), stratified(3)
 """Outcomes of a run: those that maps are trained with."""
 
 _WEIGHTS = np.outer(SCORE_RULE.weights, COST_RULE.weights).ravel()
-_ON_TOP = {
-    1: (product(stratified(12), stratified(4)), product(stratified(8), stratified(3))),
-    2: (product(stratified(6), stratified(2)), product(stratified(4), stratified(2))),
-}
+_ON_TOP = {1: ((12, 4), (8, 3)), 2: ((6, 2), (4, 2))}  # score and cost nodes of two steps, by dimension
 _AT_A_TIME = 32  # candidates whose successors' successors are kept in memory
 
 
@@ -69,7 +67,7 @@ class Foresight:
         if state.score.mean.ndim > 1:
             return np.stack([self.on_top(x, terms, runs_left, depth=depth, damping=damping) for x in _each(state)])
         inner = np.arange(len(self.value_map.spec.references))
-        levels = [Level(nodes, inner) for nodes in _ON_TOP[self.value_map.spec.dim]]
+        levels = [Level(nodes, inner) for nodes in steps_on_top(self.value_map.spec)]
         terminal = self.value_map.continuation(runs_left)
 
         def some(chosen: Indices) -> Array:
@@ -98,6 +96,20 @@ class Foresight:
 
         kept = np.where(state.kept >= 0, len(first) + np.arange(len(hand)), -1)
         return State(part(state.score), part(state.cost), noise(state.score_noise), noise(state.cost_noise), kept)
+
+
+def steps_on_top(spec: MapSpec) -> tuple[Nodes, Nodes]:
+    """Outcomes of the first and the second step on top of a map.
+
+    A log-linear cost is smooth in its surprise, and three Gauss-Hermite nodes catch its exponential; strata do not.
+    """
+
+    def nodes(score: int, cost: int) -> Nodes:
+        smooth = spec.cost_model == LOG_LINEAR.name and spec.dim == 1
+        return product(stratified(score), gauss_hermite(3) if smooth else stratified(cost))
+
+    first, second = (nodes(*counts) for counts in _ON_TOP[spec.dim])
+    return first, second
 
 
 def _each(state: State) -> Iterator[State]:
