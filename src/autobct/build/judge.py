@@ -146,7 +146,7 @@ def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
 
 def _cost_rule(game: Game, count: int) -> Rule:
     """As `foresight.steps_on_top`."""
-    return gauss_hermite(3) if game.log_cost and len(game.mirrors) == 1 else stratified(count)
+    return gauss_hermite(3) if game.log_cost else stratified(count)
 
 
 def _rule(rule: Rule, game: Game) -> tuple[Tensor, Tensor]:
