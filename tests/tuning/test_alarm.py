@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.tuning.cases import LINE, at, play
 
-from autobct import Alarm, Tuner
+from autobct import Alarm, Tuner, relaxed
 from autobct.tuning.alarm import FALSE_ALARMS, Surprise, Watch, alarm_of, surprise, watched
 from autobct.tuning.fold import beliefs
 from autobct.tuning.problem import problem_of
@@ -105,7 +105,7 @@ def test_it_is_a_pure_function_of_the_history() -> None:
 
 def test_costs_that_jump_raise_it() -> None:
     costs = iter([1.0, 1.0, 1.0, 500.0, 1.0, 1.0, 1.0, 1.0])
-    tuner = Tuner(LINE, price=1e-5, cost_range=(0.5, 600), max_runs=8)
+    tuner = Tuner(LINE, price=1e-5, cost_range=(0.5, 600), max_runs=8, policy=relaxed(depth=2))
     play(tuner, lambda params: (0.8 - (params["x"] - 0.4) ** 2, next(costs)))
     alarm = raised(tuner)
     assert (alarm.what, alarm.run, alarm.observed) == ("cost", 3, 500.0)
@@ -119,6 +119,15 @@ def test_a_quiet_tuning_a_failure_and_a_divergence_raise_nothing() -> None:
         tuner.tell(decision, score, 1.0, error="failed" if score is None else None)
         assert len(tuner.history) == number + 1
     assert tuner.alarm is None
+
+
+def test_a_run_that_fails_at_once_raises_nothing_by_what_it_cost() -> None:
+    tuner = Tuner(LINE, price="0.01 per 1s")
+    for cost in (7e-6, 3e-6, 8e-6):
+        decision: Any = tuner.ask()
+        tuner.tell(decision, error="ValueError: nope", cost=cost)
+        assert tuner.alarm is None
+    assert alarm_of(tuner.problem, tuner.history) is None
 
 
 def test_other_units_alone_raise_nothing() -> None:
