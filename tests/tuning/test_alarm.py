@@ -121,15 +121,6 @@ def test_a_quiet_tuning_a_failure_and_a_divergence_raise_nothing() -> None:
     assert tuner.alarm is None
 
 
-def test_a_run_that_fails_at_once_raises_nothing_by_what_it_cost() -> None:
-    tuner = Tuner(LINE, price="0.01 per 1s")
-    for cost in (7e-6, 3e-6, 8e-6):
-        decision: Any = tuner.ask()
-        tuner.tell(decision, error="ValueError: nope", cost=cost)
-        assert tuner.alarm is None
-    assert alarm_of(tuner.problem, tuner.history) is None
-
-
 def test_other_units_alone_raise_nothing() -> None:
     for unit in (100.0, 1e6):
         tuner = Tuner(LINE, price=0.003 * unit)

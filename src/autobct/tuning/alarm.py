@@ -50,7 +50,7 @@ class Surprise:
     """One run against the prediction before it.  None: nothing to compare, as the run failed or diverged."""
 
     score: float | None
-    cost: float | None
+    cost: float
     believed_score: float
     believed_cost: float
 
@@ -100,7 +100,7 @@ def surprise(before: Learned, run: Run) -> Surprise:
     z_score = None if learned_score is None or diverged else (learned_score - float(score.mean)) / _sd(score.var)
     return Surprise(
         score=z_score,
-        cost=None if run.score is None else (observed - float(cost.mean)) / _sd(cost.var),
+        cost=(observed - float(cost.mean)) / _sd(cost.var),
         believed_score=float(problem.score_scale.to_raw(float(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
     )
@@ -113,7 +113,7 @@ def raised(watch: Watch, seen: Surprise, run: Run, number: int) -> Alarm | None:
     score, cost = watch.evidence
     if score >= cost and seen.score is not None and run.score is not None:
         return _alarm(number, "score", run.score, seen.believed_score, seen.score)
-    return _alarm(number, "cost", run.cost, seen.believed_cost, seen.cost or 0.0)
+    return _alarm(number, "cost", run.cost, seen.believed_cost, seen.cost)
 
 
 def alarm_of(problem: Problem, history: Sequence[Run]) -> Alarm | None:
