@@ -18,13 +18,17 @@ def decisions_figure() -> Figure:
     """Three columns: before the second run, before the third, and at the stop."""
     tuner = played()
     figure = Figure(figsize=(9.6, 5.2), layout="constrained")
-    panels = figure.subplots(2, 3, sharex=True, sharey="row")
+    panels = figure.subplots(2, 3, sharex=True)
     for column, runs in enumerate((1, 2, len(tuner.history))):
         then = tuner.twin(fresh=True)
         then.replay(tuner.history[:runs])
         told = then.explain()
         draw_belief(panels[0, column], told, tuner.history[:runs])
         draw_value(panels[1, column], told)
+    for panel in panels[0]:
+        panel.set_ylim(0.35, 1.15)
+    handles, labels = panels[1, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     panels[0, 0].set_ylabel("score, as believed")
     panels[1, 0].set_ylabel("value")
     for panel in panels[1]:
@@ -56,8 +60,9 @@ def draw_belief(panel: Axes, told: Explanation, history: tuple[Run, ...]) -> Non
 def draw_value(panel: Axes, told: Explanation) -> None:
     """The value of training anywhere, what is in hand, and the run that is chosen."""
     places = [params["depth"] for params in told.params]
-    panel.plot(places, told.values, color=_GREEN, label="of one more run there")
-    panel.axhline(told.stop_value or 0.0, color=_GREY, linestyle="--", label="of stopping: the score in hand")
+    panel.plot(places, told.values, color=_GREEN, label="value of one more run there")
+    panel.axhline(told.stop_value or 0.0, color=_GREY, linestyle="--", label="value of stopping: the score in hand")
     if told.best is not None and not isinstance(told.decision, Stop):
-        panel.plot([told.best.params["depth"]], [told.best.value], "v", color=_GREEN, markersize=9, label="the next run")
-    panel.legend(loc="lower center", fontsize=8, frameon=False)
+        panel.plot(
+            [told.best.params["depth"]], [told.best.value], "v", color=_GREEN, markersize=9, label="the next run"
+        )

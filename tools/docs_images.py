@@ -108,7 +108,8 @@ def draw_pages(result: Result, code: str) -> None:
     with tempfile.TemporaryDirectory() as folder, browser() as opened:
         report, notebook = Path(folder, "report.html"), Path(folder, "notebook.html")
         result.report(report)
-        notebook.write_text(_NOTEBOOK.format(code=escape(code), shown=result._repr_html_()), encoding="utf-8")
+        cell = code[: code.index("print(result)")] + "result"
+        notebook.write_text(_NOTEBOOK.format(code=escape(cell), shown=result._repr_html_()), encoding="utf-8")
         tab = opened.page()
         for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")):
             tab.look(width=width, scheme=scheme)

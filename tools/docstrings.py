@@ -1,30 +1,37 @@
-"""Docstrings for the reference: lines such as "price:  what cost is worth" become a list.  A griffe extension."""
+"""Docstrings for the reference: lines such as "price:  what cost is worth" become a list, and >>> a block of code.
+
+A griffe extension, for mkdocstrings.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-import griffe
+try:
+    from griffe import Extension
+except ImportError:  # it comes with mkdocs; the layout is tested without it
+    Extension = object
 
 _FIELD = re.compile(r"(?P<names>\w+(?:, \w+)*):\s+(?P<text>\S.*)")
 _INDENT = re.compile(r"\s+\S")
+_SESSION = re.compile(r"(?:^(?:>>>|\.\.\.) .*(?:\n|\Z))+", re.MULTILINE)
 
 
-class FieldLists(griffe.Extension):
+class FieldLists(Extension):
     """Rewrites every docstring before it is shown."""
 
-    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+    def on_object(self, *, obj: Any, **kwargs: Any) -> None:
         """Called for every object that is found."""
         if obj.docstring is not None:
             obj.docstring.value = listed(obj.docstring.value)
 
 
 def listed(text: str) -> str:
-    """Markdown of a docstring: fields as a list, with the lines that continue them."""
+    """Markdown of a docstring: fields as a list, with the lines that continue them, and sessions as code."""
     lines: list[str] = []
     inside = False
-    for line in text.split("\n"):
+    for line in _SESSION.sub(_code, text).split("\n"):
         field = _FIELD.fullmatch(line)
         if field:
             if not inside and lines and lines[-1]:
@@ -40,3 +47,8 @@ def listed(text: str) -> str:
             lines.append(line)
             inside = False
     return "\n".join(lines)
+
+
+def _code(session: re.Match[str]) -> str:
+    lines = session[0].rstrip("\n").split("\n")
+    return "\n".join(["```python", *(line[4:] for line in lines), "```", ""])
