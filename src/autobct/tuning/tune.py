@@ -62,7 +62,7 @@ def tune(
     score_range:  lowest and highest score to expect, about; (0, 1) if not given; a run outside widens it
     cost_range:   lowest and highest cost to expect, about; guessed from the price if not given; widened alike
     prior:        a first belief of your own, in model units; otherwise a wide one from the ranges
-    policy:       how to decide, e.g. `relaxed(depth=2)`; otherwise a value map that came with the package where one fits
+    policy:       how to decide, e.g. `relaxed(depth=2)`; otherwise a value map of the package where one fits
     recall:       return the best believed of all models trained (True), or the last one as in the paper (False)
     repeats:      trainings per run; the score is their median, the cost their sum
     max_runs:     no more runs than this
