@@ -74,7 +74,9 @@ def test_the_order_of_runs_does_not_matter_to_a_range() -> None:
         assert ends(back) == pytest.approx(ends(there), rel=1e-9)
 
 
-@pytest.mark.parametrize("fixing", [{"score_range": Affine(0, 1)}, {"prior": paper_prior("synthetic")}], ids=str)
+@pytest.mark.parametrize(
+    "fixing", [{"score_range": Affine(0, 1)}, {"prior": paper_prior("synthetic")}], ids=["scale", "prior"]
+)
 def test_units_of_the_users_own_stay(fixing: dict[str, Any]) -> None:
     problem = problem_of(LINE, 0.01, **fixing)
     assert ends(shown(problem, runs(57.0, -3.0))) == (0.0, 1.0)

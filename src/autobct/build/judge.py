@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,9 +11,7 @@ from torch import Tensor
 from autobct.build.game import Beliefs, Game, Value, in_hand, observe, q_values, run_prices
 from autobct.build.network_value import one_more_run
 from autobct.build.train import square_root
-from autobct.value.rules import Rule, stratified
-
-_FIRST = (12, 4)  # nodes of score and cost for the first run, which decides most and is chosen once
+from autobct.value.rules import Rule, gauss_hermite, stratified
 
 Policy = Callable[[Game, Beliefs, int], Tensor]
 """(game, beliefs, runs made) -> value of training at each control, (n, G)."""
@@ -125,7 +123,8 @@ def shrinking(values: Sequence[Value]) -> Policy:
 
 def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
     """OTF(x, 2; value) of one belief with nothing in hand: the value of a run at each control.  (1, G)."""
-    (z, z_weight), (w, w_weight) = (_rule(stratified(count), game) for count in _FIRST)
+    (z, z_weight), (w, w_weight) = _rule(stratified(12), game), _rule(_cost_rule(game, 4), game)
+    finer = replace(game, cost_rule=_rule(_cost_rule(game, 3), game))
     size, count = len(game.features), len(z) * len(w)
     control = torch.arange(size, device=game.device).repeat_interleave(count)
     many = prior.rows(torch.zeros(size * count, dtype=torch.long, device=game.device))
@@ -138,11 +137,16 @@ def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
     score = seen(many.score_mean, prior.score_cov, prior.score_noise, z.repeat_interleave(len(w)).repeat(size))
     cost = seen(many.cost_mean, prior.cost_cov, prior.cost_noise, w.repeat(size * len(z)))
     after = observe(game, many, control, score, cost)
-    going_on = torch.cat([q_values(game, after.rows(part), value).amax(1) for part in _slices(len(after))])
+    going_on = torch.cat([q_values(finer, after.rows(part), value).amax(1) for part in _slices(len(after))])
     worth = torch.maximum(in_hand(game, after), going_on).reshape(size, len(z), len(w))
     cost_var = (game.features @ prior.cost_cov[0] * game.features).sum(-1).clamp(min=0)
     price = run_prices(game, prior.cost_mean @ game.features.T, cost_var, prior.cost_noise, prior.price)
     return (worth * z_weight[:, None] * w_weight).sum((-2, -1)) - price
+
+
+def _cost_rule(game: Game, count: int) -> Rule:
+    """As `foresight.steps_on_top`."""
+    return gauss_hermite(3) if game.log_cost else stratified(count)
 
 
 def _rule(rule: Rule, game: Game) -> tuple[Tensor, Tensor]:
