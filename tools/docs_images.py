@@ -5,8 +5,8 @@ The tuning is the README's own example, so that the pictures show what its reade
 
 from __future__ import annotations
 
+import contextlib
 import io
-import re
 import sys
 import tempfile
 from html import escape
@@ -14,13 +14,15 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+from tests.docs_pages import ROOT, blocks
 from tools.chromium import browser
+from tools.decisions_figure import decisions_figure
 
+from autobct import plot
 from autobct.report.live import Line, table_of
 from autobct.tuning.decision import Stop
 from autobct.tuning.result import Result
 
-ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "img"
 
 _COLUMNS = 100
@@ -43,27 +45,41 @@ pre{{margin:0;background:#f5f5f5;border:1px solid #e0e0e0;padding:8px;font:13px/
 
 
 def main() -> None:
-    """Tune, then draw the terminal, the page at two widths, and the notebook."""
+    """Tune, then draw the terminal, the page at two widths, the notebook, the plots, and how it decides."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     code = example()
     result = tuned(code)
     (IMAGES / "terminal.svg").write_text(terminal(result), encoding="utf-8")
     draw_pages(result, code)
+    draw_plots(result)
     for path in sorted(IMAGES.iterdir()):
         print(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1000:.0f} kB")
 
 
 def example() -> str:
     """The README's first Python example that tunes."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-    return next(str(block) for block in blocks if "autobct.tune(" in block)
+    return next(block.text for block in blocks(ROOT / "README.md") if "autobct.tune(" in block.text)
 
 
 def tuned(code: str) -> Result:
     """What the example calls result."""
     names: dict[str, Result] = {}
-    exec(compile(code, "README.md", "exec"), names)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # the example writes its page
+        exec(compile(code, "README.md", "exec"), names)
     return names["result"]
+
+
+def draw_plots(result: Result) -> None:
+    """What autobct.plot draws of it, and the three decisions of docs/how-it-decides.md."""
+    figures = {
+        "plot-history": plot.history(result),
+        "plot-belief": plot.belief(result),
+        "plot-what-if": plot.what_if(result),
+        "plot-forecast": plot.forecast(result.tuner.twin(fresh=True)),
+        "decisions": decisions_figure(),
+    }
+    for name, figure in figures.items():
+        figure.savefig(IMAGES / f"{name}.png", dpi=100)
 
 
 def terminal(result: Result) -> str:
@@ -92,7 +108,8 @@ def draw_pages(result: Result, code: str) -> None:
     with tempfile.TemporaryDirectory() as folder, browser() as opened:
         report, notebook = Path(folder, "report.html"), Path(folder, "notebook.html")
         result.report(report)
-        notebook.write_text(_NOTEBOOK.format(code=escape(code), shown=result._repr_html_()), encoding="utf-8")
+        cell = code[: code.index("print(result)")] + "result"
+        notebook.write_text(_NOTEBOOK.format(code=escape(cell), shown=result._repr_html_()), encoding="utf-8")
         tab = opened.page()
         for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")):
             tab.look(width=width, scheme=scheme)

@@ -105,7 +105,7 @@ def test_it_is_a_pure_function_of_the_history() -> None:
 
 def test_costs_that_jump_raise_it() -> None:
     costs = iter([1.0, 1.0, 1.0, 500.0, 1.0, 1.0, 1.0, 1.0])
-    tuner = Tuner(LINE, price=1e-5, cost_range=(0.5, 600), max_runs=8, policy=relaxed(2))
+    tuner = Tuner(LINE, price=1e-5, cost_range=(0.5, 600), max_runs=8, policy=relaxed(depth=2))
     play(tuner, lambda params: (0.8 - (params["x"] - 0.4) ** 2, next(costs)))
     alarm = raised(tuner)
     assert (alarm.what, alarm.run, alarm.observed) == ("cost", 3, 500.0)

@@ -44,7 +44,14 @@ def test_a_stop_compares_the_best_next_run_with_its_price(runs: int, head: str) 
 
 
 @pytest.mark.parametrize(
-    ("gain", "word"), [(0.0, "gain nothing"), (-1e-16, "gain nothing"), (-0.04, "lose 0.04"), (1e-6, "gain 1e-06")]
+    ("gain", "word"),
+    [
+        (0.0, "gain nothing"),
+        (-1e-16, "gain nothing"),
+        (-6e-10, "gain nothing"),
+        (-0.04, "lose 0.04"),
+        (1e-6, "gain 1e-06"),
+    ],
 )
 def test_a_next_run_may_gain_nothing_or_lose(gain: float, word: str) -> None:
     assert f"would {word} and cost" in Stop("not worth it", 2, 0.88, replace(TRAIN, expected_gain=gain)).why

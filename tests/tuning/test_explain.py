@@ -56,13 +56,15 @@ def test_the_decision_turns_at_the_break_even_price(policy: Any, price: Any) -> 
 
 def test_what_has_no_price_has_no_break_even() -> None:
     assert after(0).explain().break_even is None  # the first run is always made
-    assert after(2, max_runs=2).explain().break_even is None
+    limited = after(2, max_runs=2).explain()
+    assert limited.break_even is None
+    assert str(limited).endswith("It would stop at any price.")
     settled = after(0, policy=at(0.0, 0.5, 1.0), candidates=5)
     for _ in range(3):
         settled.tell(ask_train(settled), 0.5, 1.0)
     told = settled.explain()
     assert told.break_even is None  # worthless at any price
-    assert str(told).endswith("It would stop at any price.")
+    assert str(told).endswith("It would stop at any price: a run would gain less than its fixed overhead alone.")
 
 
 def test_the_probability_of_an_improvement_is_that_of_the_belief() -> None:

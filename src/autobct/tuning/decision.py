@@ -86,9 +86,7 @@ class Stop:
         if self.reason == "not worth it" and self.best_alternative is not None:
             best = self.best_alternative
             fixed = f", {best.overhead:.3g} of it fixed" if best.overhead > best.price_of_run / 2 else ""
-            return (
-                f"{head}the best next run would {_gains(best.expected_gain)} and cost {best.price_of_run:.3g}{fixed}."
-            )
+            return f"{head}the best next run would {_gains(best)} and cost {best.price_of_run:.3g}{fixed}."
         if self.left is not None and self.cheapest is not None:
             of = "until the deadline" if self.reason == "deadline" else f"of {self.reason}"
             left = f"{max(self.left, 0.0):.3g} is left {of}"
@@ -108,10 +106,13 @@ _REASONS = {
 
 Decision = Train | Stop
 
+_NOTHING = 1e-5  # of the price of a run: what is less is rounding, of a value map's single precision too
 
-def _gains(gain: float) -> str:
+
+def _gains(run: Train) -> str:
     """Without recall the next model replaces the one in hand, so that a run may be expected to lose score."""
-    if abs(gain) < 1e-12:
+    gain = run.expected_gain
+    if abs(gain) < max(1e-12, _NOTHING * run.price_of_run):
         return "gain nothing"
     return f"gain {gain:.3g}" if gain > 0 else f"lose {-gain:.3g}"
 

@@ -79,9 +79,14 @@ class Explanation:
     def _of_the_price(self) -> str:
         stops = isinstance(self.decision, Stop)
         if self.break_even is None:
-            return f"It would {'stop' if stops else 'go on'} at any price."
+            return f"It would {'stop' if stops else 'go on'} at any price{self._whatever_it_costs()}."
         turn = "go on below" if stops else "stop above"
         return f"At {self.price} it {'stops' if stops else 'goes on'}; it would {turn} {self.break_even}."
+
+    def _whatever_it_costs(self) -> str:
+        weighed = isinstance(self.decision, Stop) and self.decision.reason == "not worth it"
+        fixed = self.best is not None and self.best.overhead > 0.0
+        return ": a run would gain less than its fixed overhead alone" if weighed and fixed else ""
 
 
 def explained(position: Position, policy: ControlValues, decision: Decision, alarm: Alarm | None) -> Explanation:

@@ -61,16 +61,20 @@ def tune(
     direction:    "maximize" the score, or "minimize" it, as of a loss
     score_range:  lowest and highest score to expect, about; (0, 1) if not given; a run outside widens it
     cost_range:   lowest and highest cost to expect, about; guessed from the price if not given; widened alike
+    prior:        a first belief of your own, in model units; otherwise a wide one from the ranges
+    policy:       how to decide, e.g. `relaxed(depth=2)`; otherwise a value map of the package where one fits
     recall:       return the best believed of all models trained (True), or the last one as in the paper (False)
     repeats:      trainings per run; the score is their median, the cost their sum
     max_runs:     no more runs than this
     max_cost:     start no run that is likely to bring the total cost above this
     deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
+    candidates:   how many settings to choose among, or these as controls in the unit cube, (G, p)
     overhead:     a fixed price of every run, in units of the score range: deciding and launching are never free
     on_failure:   "record" goes on after a failed run, "raise" ends the tuning with a TuningError
     callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
                   a range that was left (`Note`) or a model alarm (`Alarm`); one that raises is dropped with a warning
     verbose:      True prints what happens, a stream prints it there
+    seed:         for policies that draw random numbers; the default one does not
     """
     _check_call(train, repeats, on_failure)
     heard = listeners(callbacks, verbose)

@@ -43,7 +43,7 @@ _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
 
 
 class Tuner:
-    """Ask what to train, tell what came of it, until it says stop.
+    """Ask what to train, tell what came of it, until it says stop.  The arguments are those of `tune`.
 
     >>> import autobct
     >>> tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price=0.01)
