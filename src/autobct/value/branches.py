@@ -1,7 +1,8 @@
 """Batches of states for a search: the same belief as a `State`, kept as roots so that one run is one rank-one step.
 
     score = mean + root a,   a ~ N(0, I)                    (the same for the cost)
-    after a run at g with surprise z:  mean + root u z / s,   root (I - beta u u'),   u = root[g],  s^2 = |u|^2 + sigma^2
+    after a run at g with surprise z:  mean + root u z / s,   root (I - beta u u'),   u = root[g],
+    s^2 = |u|^2 + sigma^2,   beta = 1 / (s^2 + s sigma)
 
 which is the Kalman filter (Potter's square-root form): nothing is ever subtracted from a variance.
 
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices
+from autobct.belief.arrays import Array, Indices, transpose
 from autobct.belief.cost import LINEAR
 from autobct.belief.gaussian import Gaussian
 from autobct.value.state import State, Terms, price_of
@@ -37,7 +38,10 @@ class Ground:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branches:
-    """n states.  score, cost: (n, G) means;  score_root: (n, G, r);  cost_root: (n, G, q);  hand: (n, M);  luck: (n,)."""
+    """n states.  score, cost: (n, G) means;  score_root: (n, G, r);  cost_root: (n, G, q).
+
+    hand: (n, M) models that may be returned, -1 for none;  luck: (n,)
+    """
 
     score: Array
     score_root: Array
@@ -77,6 +81,21 @@ def planted(state: State) -> Branches:
         root_of(state.cost)[None],
         hand[None],
         np.zeros(1, dtype=np.intp),
+    )
+
+
+def seen(branches: Branches, ground: Ground) -> State:
+    """The same states in function space, with one leading axis."""
+
+    def belief(mean: Array, root: Array) -> Gaussian:
+        return Gaussian(mean, root @ transpose(root))
+
+    return State(
+        belief(branches.score, branches.score_root),
+        belief(branches.cost, branches.cost_root),
+        ground.score_noise,
+        ground.cost_noise,
+        branches.hand,
     )
 
 

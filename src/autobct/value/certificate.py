@@ -77,12 +77,13 @@ class Certificate:
         note = ""
         if self.capped > 0:
             note = f"  {100 * self.capped:.1f} % of its simulated tunings had not stopped after {CAP} runs."
+        sure = f"{100 * self.confidence:g} % confidence"
         return (
             f"This policy ({self.policy}) is worth at least {self.at_least:.4f} and no policy is worth more than "
-            f"{self.at_most:.4f}, choosing among {self.candidates} candidates ({100 * self.confidence:g} % confidence).{note}\n"
+            f"{self.at_most:.4f}, choosing among {self.candidates} candidates ({sure}).{note}\n"
             f"estimates {self.lower.mean:.4f} ± {self.lower.error:.4f} and {self.upper.mean:.4f} ± "
-            f"{self.upper.error:.4f}, ratio {self.ratio:.3f}; {self.lower.draws} tunings, {self.upper.draws} searches at "
-            f"effort {self.effort:.1e}; seed {self.seed}, {self.seconds:.0f} s"
+            f"{self.upper.error:.4f}, ratio {self.ratio:.3f}; {self.lower.draws} tunings, "
+            f"{self.upper.draws} searches at effort {self.effort:.1e}; seed {self.seed}, {self.seconds:.0f} s"
         )
 
 

@@ -8,7 +8,7 @@ lost against W_0,
 
 only prices and the regret at the stop are left to be computed.  Deeper levels replace the bound of one run
 
-    E[(V - W_0)(x_1) | x, j] <= E[ (best of H_j and the models in hand - clairvoyant)^+ | x ]          (the truth told after j)
+    E[(V - W_0)(x_1) | x, j] <= E[ (best of H_j and the models in hand - clairvoyant)^+ | x ]      (truth told after j)
 
 where it is worth the effort.  Why the result stays above V, in expectation over the draws:
 
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices
+from autobct.belief.arrays import Array, Indices, transpose
 from autobct.value.branches import (
     Branches,
     Ground,
@@ -83,12 +83,16 @@ def above_clairvoyant(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Look:
-    """A first look at n states, over W_0: stop (n,), -inf without a model;  going (n, G): bound of one run;  prices."""
+class Look:
+    """A first look at n states.  stop (n,), going (n, G): over W_0, -inf without a model, and the bound of one run.
+
+    prices: (n, G) of a run;  clairvoyant: (n,) W_0
+    """
 
     stop: Array
     going: Array
     prices: Array
+    clairvoyant: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,20 +137,25 @@ class _Search:
         luck, outcomes = states.luck % DRAWS, self.levels[level]
         met = after_run(states, self.ground, chosen, outcomes.score[luck], outcomes.cost[luck])
         count = outcomes.score.shape[1]
-        return self.values(met, weight / count, level + 1, effort).reshape(-1, count).mean(axis=1)
+        values = self.values(met, weight / count, level + 1, effort)
+        return np.asarray(values.reshape(-1, count).mean(axis=1))
 
-    def _look(self, states: Branches, outcomes: Outcomes) -> _Look:
-        normals = outcomes.truths[states.luck % DRAWS]
-        rank = states.score_root.shape[-1]
-        scores = states.score[:, None] + normals[:, :, :rank] @ np.swapaxes(states.score_root, 1, 2)  # (n, S, G)
-        costs = states.cost[:, None] + normals[:, :, rank:] @ np.swapaxes(states.cost_root, 1, 2)
-        clairvoyant = (scores - dear_prices(costs, self.ground)).max(axis=-1)
-        prices = expected_prices(states, self.ground)
-        stop = _stop_over(states, scores, clairvoyant)
-        if self.ground.terms.recall:
-            scores = np.maximum(scores, _best_true(states, scores)[:, :, None])
-        gained = np.maximum(scores - clairvoyant[:, :, None], 0.0).mean(axis=1)
-        return _Look(stop, gained - prices, prices)
+    def _look(self, states: Branches, outcomes: Outcomes) -> Look:
+        return first_look(states, self.ground, outcomes.truths[states.luck % DRAWS])
+
+
+def first_look(states: Branches, ground: Ground, normals: Array) -> Look:
+    """The bound of one run in every state.  normals: (n, S, r + q) standard normals that truths are drawn with."""
+    rank = states.score_root.shape[-1]
+    scores = states.score[:, None] + normals[:, :, :rank] @ transpose(states.score_root)  # (n, S, G)
+    costs = states.cost[:, None] + normals[:, :, rank:] @ transpose(states.cost_root)
+    clairvoyant = (scores - dear_prices(costs, ground)).max(axis=-1)
+    prices = expected_prices(states, ground)
+    stop = _stop_over(states, scores, clairvoyant)
+    if ground.terms.recall:
+        scores = np.maximum(scores, _best_true(states, scores)[:, :, None])
+    gained = np.maximum(scores - clairvoyant[:, :, None], 0.0).mean(axis=1)
+    return Look(stop, gained - prices, prices, clairvoyant.mean(axis=1))
 
 
 def _stop_over(states: Branches, scores: Array, clairvoyant: Array) -> Array:

@@ -42,16 +42,16 @@ def draw_outcomes(runs: Sequence[int], truths: Sequence[int], dim: int, *, rng: 
 
 
 def _drawn(runs: int, truths: int, dim: int, rng: np.random.Generator) -> Outcomes:
-    pairs = ndtri(_inside(folded_lattice(runs, rng)))
+    pairs = to_normals(folded_lattice(runs, DRAWS, rng=rng))
     many = np.stack([spread_normals(truths, dim, rng=rng) for _ in range(DRAWS)])
     return Outcomes(pairs[:, :, 0], pairs[:, :, 1], many)
 
 
-def folded_lattice(count: int, rng: np.random.Generator) -> Array:
-    """(D, count, 2) uniform points: a lattice along the golden ratio, shifted at random and folded at the middle."""
+def folded_lattice(count: int, draws: int, *, rng: np.random.Generator) -> Array:
+    """(draws, count, 2) uniform points: lattices along the golden ratio, shifted at random, folded at the middle."""
     first = np.arange(count)
     lattice = np.stack([first / count, (first * 0.6180339887498949) % 1.0], axis=-1)
-    shifted = (lattice + rng.random((DRAWS, 1, 2))) % 1.0
+    shifted = (lattice + rng.random((draws, 1, 2))) % 1.0
     return np.asarray(1.0 - np.abs(2.0 * shifted - 1.0))
 
 
@@ -59,7 +59,7 @@ def spread_normals(count: int, dim: int, *, rng: np.random.Generator) -> Array:
     """(count, dim) standard normals: a Kronecker sequence shifted at random."""
     if dim == 0:
         return np.zeros((count, 0))
-    return np.asarray(ndtri(_inside((kronecker(count, dim) + rng.random(dim)) % 1.0)))
+    return to_normals((kronecker(count, dim) + rng.random(dim)) % 1.0)
 
 
 def spread_truths(state: State, count: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -73,5 +73,6 @@ def spread_truths(state: State, count: int, *, rng: np.random.Generator) -> tupl
     )
 
 
-def _inside(uniform: Array) -> Array:
-    return np.clip(uniform, _EDGE, 1.0 - _EDGE)
+def to_normals(uniform: Array) -> Array:
+    """Standard normals from uniform numbers, of any shape."""
+    return np.asarray(ndtri(np.clip(uniform, _EDGE, 1.0 - _EDGE)))
