@@ -35,7 +35,7 @@ from autobct.build.layout import (
     training_controls,
 )
 from autobct.build.network_value import NetworkValue, root
-from autobct.build.train import Settings, next_value, scattered, stack_priors
+from autobct.build.train import Settings, empty_network, next_value, scattered, stack_priors
 from autobct.maps.container import Tensors
 from autobct.maps.library import save_map
 from autobct.maps.store import SUFFIX
@@ -121,12 +121,12 @@ def default_settings(dim: int, device: str, *, quick: bool = False) -> Settings:
     """A good map: on a GPU in minutes, on two CPU cores under ten minutes in 1-D; quick: a poor one in seconds."""
     if quick:
         return Settings(states=512, steps=60, batch=512, runs=2, rounds=2, hidden=16, chunk=256)
-    chunk = 4096 if dim == 1 else 512
+    runs, hidden, rate = (8, 64, 3e-3) if dim == 1 else (6, 128, 2e-3)
     if device == "cuda":
-        states = 65_536 if dim == 1 else 32_768
-        return Settings(states, 4500, 16_384, runs=8, rounds=4, hidden=128, rate=3e-3, chunk=chunk)
-    states, hidden = (8_192, 64) if dim == 1 else (2_048, 96)
-    return Settings(states, 1000, 4_096, runs=6, rounds=4, hidden=hidden, chunk=chunk // 8)
+        chunk = 4096 if dim == 1 else 2048
+        return Settings(131_072, 12_000, 32_768, runs=runs, rounds=4, hidden=hidden, rate=rate, chunk=chunk)
+    states, chunk = (8_192, 512) if dim == 1 else (2_048, 64)
+    return Settings(states, 1000, 4_096, runs=6, rounds=4, hidden=hidden, chunk=chunk)
 
 
 def request_for(
@@ -206,9 +206,9 @@ def _networks(
 
 
 def _module(game: Game, settings: Settings, tensors: Tensors) -> NetworkValue:
-    network = NetworkValue(len(game.references), game.neighbours.shape[1], settings.hidden)
+    network = empty_network(game, settings.hidden)
     network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in tensors.items()})
-    return network.to(game.device)
+    return network
 
 
 def _judged(request: BuildRequest, value_map: ValueMap, progress: Progress) -> list[Row]:

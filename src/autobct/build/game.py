@@ -120,6 +120,8 @@ class Outlook:
     sd, link (n, G, 1, 1, R / E): standard deviations and neighbours' covariances of the score, outcome-free
     cost_sd (n, G, 1, 1, R); score_noise, cost_noise (n, 1, 1, 1)
     stop (n, G, A, 1): reward of stopping
+    reach (n, G, A, 1, R): standard deviation of how far a run at a reference moves its score away from the best model
+    in hand, which moves with it: their improvement.  Of how far it moves at all, with nothing in hand
     """
 
     mean: Tensor
@@ -131,6 +133,7 @@ class Outlook:
     cost_noise: Tensor
     unit_price: Tensor
     stop: Tensor
+    reach: Tensor
 
 
 Value = Callable[[Game, Outlook], Tensor]
@@ -169,34 +172,54 @@ def look_ahead(game: Game, beliefs: Beliefs) -> tuple[Outlook, Tensor]:
     price, noise = beliefs.price, beliefs.cost_noise
     later_var = (cost_var[:, None, ref] - cost_gain**2).clamp(min=0)
     later_cost = cost[:, None, None, ref] + cost_gain[:, :, None] * w[:, None]  # (n, G, B, R)
+    score_var = (var[:, None, ref] - gain**2).clamp(min=0)  # (n, G, R)
+    stop, held = _in_hand_after(game, beliefs, spread, step, gain)
     view = Outlook(
         mean=(score[:, None, None, ref] + gain[:, :, None] * z[:, None])[:, :, :, None],
         price=run_prices(
             game, later_cost, later_var[:, :, None], noise[:, None, None, None], price[:, None, None, None]
         )[:, :, None],
-        sd=(var[:, None, ref] - gain**2).clamp(min=0).sqrt()[:, :, None, None],
+        sd=score_var.sqrt()[:, :, None, None],
         link=(link[:, None] - gain[..., left] * gain[..., right])[:, :, None, None],
         cost_sd=later_var.sqrt()[:, :, None, None],
         score_noise=beliefs.score_noise[:, None, None, None],
         cost_noise=noise[:, None, None, None],
         unit_price=price[:, None, None, None],
-        stop=_stop(game, beliefs, score, spread, step, z)[..., None],
+        stop=stop[..., None],
+        reach=reach_of(score_var[:, :, None], held, beliefs.score_noise[:, None, None, None])[:, :, :, None],
     )
     return view, run_prices(game, cost, cost_var, noise[:, None], price[:, None])
 
 
-def _stop(game: Game, beliefs: Beliefs, score: Tensor, spread: Tensor, step: Tensor, z: Tensor) -> Tensor:
-    """Reward of stopping after a run at each control: its own model, or the best in hand.  (n, G, A)."""
-    var = (game.features.T * spread).sum(1).clamp(min=0)
-    own = score[:, :, None] + (var / step)[:, :, None] * z
+def _in_hand_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, gain: Tensor) -> tuple[Tensor, Tensor]:
+    """After a run at each control: the score of the best model in hand, its own or an earlier one, (n, G, A);
+    and the covariance of that score with the scores at the references, (n, G, A or 1, R).
+
+    spread (n, J, G): covariance of weights and scores;  step (n, G): sd of an observation;  gain (n, G, R)
+    """
+    z, phi = game.score_rule[0], game.features
+    score, own = beliefs.score_mean @ phi.T, (phi.T * spread).sum(1).clamp(min=0) / step
+    fresh = score[:, :, None] + own[:, :, None] * z
+    fresh_cov = (phi[game.references] @ spread).transpose(1, 2) - own[:, :, None] * gain  # (n, G, R)
     if not game.recall or beliefs.hand.shape[1] == 0:
-        return own
+        return fresh, fresh_cov[:, :, None]
     index = beliefs.hand.clamp(min=0)  # (n, M)
-    kept = game.features[index]  # (n, M, J)
-    gain = (kept @ spread) / step[:, None]  # (n, M, G)
-    moved = torch.gather(score, 1, index)[:, :, None, None] + gain[..., None] * z
-    moved = moved.masked_fill((beliefs.hand < 0)[:, :, None, None], -torch.inf)
-    return torch.maximum(own, moved.amax(1))
+    kept = phi[index]  # (n, M, J)
+    kept_gain = ((kept @ spread) / step[:, None]).transpose(1, 2)  # (n, G, M)
+    moved = torch.gather(score, 1, index)[:, None, :, None] + kept_gain[..., None] * z  # (n, G, M, A)
+    moved = moved.masked_fill((beliefs.hand < 0)[:, None, :, None], -torch.inf)
+    kept_cov = (kept @ beliefs.score_cov @ phi[game.references].T)[:, None] - kept_gain[..., None] * gain[:, :, None]
+    best = torch.cat([fresh[:, :, None], moved], 2).max(2)
+    held = torch.cat([fresh_cov[:, :, None], kept_cov], 2)  # (n, G, M + 1, R)
+    return best.values, torch.gather(held, 2, best.indices[..., None].expand(*best.indices.shape, held.shape[-1]))
+
+
+def reach_of(var: Tensor, held: Tensor | float, noise: Tensor) -> Tensor:
+    """Standard deviation of the change of (score at a reference - score in hand) in a run at that reference.
+
+    var, held: variance of the former and covariance of the two
+    """
+    return (var - held).abs() / (var + noise**2).sqrt()
 
 
 def q_values(game: Game, beliefs: Beliefs, value: Value) -> Tensor:
@@ -205,11 +228,6 @@ def q_values(game: Game, beliefs: Beliefs, value: Value) -> Tensor:
     worth = torch.maximum(view.stop, value(game, view))
     weights = game.score_rule[1][:, None] * game.cost_rule[1]
     return (worth * weights).sum((-2, -1)) - price
-
-
-def last_run(game: Game, view: Outlook) -> Tensor:
-    """V_1 over the references: the value of one more run, whatever it shows.  (n, G, A, B)."""
-    return (view.mean - view.price).amax(-1)
 
 
 def in_hand(game: Game, beliefs: Beliefs) -> Tensor:

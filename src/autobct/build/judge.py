@@ -143,14 +143,15 @@ def _after(game: Game, beliefs: Beliefs, cov: Tensor, score: Tensor, gain: Tenso
     moved = score[:, None, None] + gain[:, :, None] * z[:, None]  # (n, G, A, l)
     if not game.recall:
         return fresh, moved
-    hand = beliefs.hand.clamp(min=0)  # (n, M)
+    known = beliefs.hand[:, : int((beliefs.hand >= 0).sum(1).max())]  # the best first: empty places come last
+    hand = known.clamp(min=0)  # (n, M)
     size, many = score.shape[1], hand.shape[1]
-    out = (beliefs.hand < 0)[:, None, None]
+    out = (known < 0)[:, None, None]
     pick = hand[:, None].expand(-1, size, -1)
     kept_gain = torch.gather(gain, 2, pick)  # (n, g, M)
     kept = torch.gather(score, 1, hand)[:, None, None] + kept_gain[:, :, None] * z[:, None]  # (n, g, A, M)
     kept = kept.masked_fill(out, -1e9)
-    stop = torch.maximum(fresh, kept.amax(-1))
+    stop = torch.maximum(fresh, kept.amax(-1)) if many else fresh
     # slopes of the returnable models in the surprise of the last run at l: C'(i, l) / s_l
     var = (cov.diagonal(dim1=1, dim2=2)[:, None] - gain**2).clamp(min=0)  # (n, g, l)
     step = (var + beliefs.score_noise[:, None, None] ** 2).sqrt()

@@ -22,7 +22,7 @@ from autobct.value.map import ValueMap
 from autobct.value.map_spec import BASES, MapSpec
 from autobct.value.network import Network
 
-_CHUNK = {("cuda", 1): 2048, ("cuda", 2): 256, ("cpu", 1): 256, ("cpu", 2): 64}
+_CHUNK = {("cuda", 1): 8192, ("cuda", 2): 1024, ("cpu", 1): 256, ("cpu", 2): 64}
 """Draws played at a time: bounds the memory, changes nothing else."""
 
 
@@ -53,8 +53,8 @@ def game_of(spec: MapSpec, controls: Array, *, device: str, score_nodes: int = 8
 def network_value(network: Network, spec: MapSpec, device: str) -> NetworkValue:
     """A network of a map as it was in training: the inverse of `autobct.value.map.network_of`."""
     first, second, out = network.weights
-    module = NetworkValue(len(spec.references), spec.neighbours.shape[1], first.shape[1])
-    names = ("mean", "price", "fixed", "joint")
+    module = NetworkValue(len(spec.references), spec.neighbours.shape[1], first.shape[1], recall=spec.recall)
+    names = ("reach", "mean", "price", "fixed", "joint")
     parts = np.split(first, np.cumsum([len(getattr(module, name)) for name in names])[:-1])
     arrays = dict(zip(names, parts, strict=True))
     arrays |= {"second.weight": second.T, "out.weight": out.T}

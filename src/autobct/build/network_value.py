@@ -14,17 +14,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from autobct.build.game import Beliefs, Game, Outlook, in_hand, run_prices
+from autobct.build.game import Beliefs, Game, Outlook, in_hand, reach_of, run_prices
 
 OPTIMISM = (0.6, 1.2)
 """Standard deviations added before maximising: two looks at how much better the best control may be."""
 
 
 class NetworkValue(nn.Module):
-    """R references, E neighbour pairs, two hidden layers of H."""
+    """R references, E neighbour pairs, two hidden layers of H; with recall it sees how far models in hand reach."""
 
-    def __init__(self, references: int, neighbours: int, hidden: int) -> None:
+    def __init__(self, references: int, neighbours: int, hidden: int, *, recall: bool) -> None:
         super().__init__()
+        self.reach = nn.Parameter(torch.empty(references if recall else 0, hidden))
         self.mean = nn.Parameter(torch.empty(references, hidden))
         self.price = nn.Parameter(torch.empty(references, hidden))
         self.fixed = nn.Parameter(torch.empty(2 * references + neighbours + 2, hidden))
@@ -32,7 +33,7 @@ class NetworkValue(nn.Module):
         self.bias = nn.Parameter(torch.zeros(hidden))
         self.second = nn.Linear(hidden, hidden)
         self.out = nn.Linear(hidden, 1)
-        for part in (self.mean, self.price, self.fixed, self.joint):
+        for part in (self.reach, self.mean, self.price, self.fixed, self.joint):
             nn.init.normal_(part, std=(2.0 / (4 * references)) ** 0.5)
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
@@ -49,11 +50,13 @@ class NetworkValue(nn.Module):
             + joint @ self.joint
             + self.bias
         )
+        if recall:
+            hidden = hidden + (view.reach / scale[..., None]) @ self.reach
         return last, scale, self._rest(hidden)
 
     def dense(self, inputs: Tensor) -> Tensor:
         """The addition from whole rows of inputs (n, F), as `inputs_of` makes them: for fitting."""
-        first = torch.cat([self.mean, self.price, self.fixed, self.joint])
+        first = torch.cat([self.reach, self.mean, self.price, self.fixed, self.joint])
         return self._rest(inputs @ first + self.bias)
 
     def _rest(self, hidden: Tensor) -> Tensor:
@@ -78,6 +81,7 @@ def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, T
     last, scale, joint = summary(view, recall=recall)
     unit = scale[..., None]
     parts = [
+        *([view.reach / unit] if recall else []),
         (view.mean - view.mean.amax(-1, keepdim=True)) / unit,
         torch.log(view.price / unit + 1e-3),
         outcome_free(view, scale, log_cost=log_cost),
@@ -89,13 +93,12 @@ def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, T
 def _improvement(view: Outlook) -> Tensor:
     """One more run with a model in hand: its score, plus the best expected improvement less its price.
 
-    The score in hand is taken as certain; each control moves by its own variance alone.  -inf with nothing in hand.
+    The score in hand moves with the run; of several models the best is followed.  -inf with nothing in hand.
     """
-    moves = view.sd.square() / (view.sd.square() + view.score_noise[..., None] ** 2).sqrt()
     have = view.stop.clamp(min=-1e3)[..., None]
-    x = (view.mean - have) / moves.clamp(min=1e-6)
-    x = x.clamp(-30.0, 30.0)
-    gain = moves * (torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5 + x * torch.special.ndtr(x))
+    x = ((view.mean - have) / view.reach.clamp(min=1e-6)).clamp(-30.0, 30.0)
+    gain = view.reach * (torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5 + x * torch.special.ndtr(x))
+    gain = torch.maximum(gain, view.mean - have)  # where nothing is learned, or beyond what x may be
     worth = have[..., 0] + (gain - view.price).amax(-1)
     return torch.where(torch.isfinite(view.stop), worth, -torch.inf)
 
@@ -128,6 +131,11 @@ def as_value(network: NetworkValue) -> object:
     return value
 
 
+def one_more_run(game: Game, view: Outlook) -> Tensor:
+    """V_1 over the references, with recall what one more run is worth beside the models in hand.  (n, G, A, B)."""
+    return summary(view, recall=game.recall)[0]
+
+
 def root(game: Game, beliefs: Beliefs) -> Outlook:
     """The beliefs themselves as an outlook of one outcome: axes (n, 1, 1, 1, ...)."""
     phi_r = game.features[game.references]
@@ -150,4 +158,17 @@ def root(game: Game, beliefs: Beliefs) -> Outlook:
         cost_noise=wide(beliefs.cost_noise),
         unit_price=wide(beliefs.price),
         stop=wide(in_hand(game, beliefs)),
+        reach=wide(reach_of(var, _held(game, beliefs), beliefs.score_noise[:, None])),
     )
+
+
+def _held(game: Game, beliefs: Beliefs) -> Tensor:
+    """Covariance of the score of the best model in hand with those at the references; zero with none.  (n, R)."""
+    phi_r = game.features[game.references]
+    if beliefs.hand.shape[1] == 0:
+        return torch.zeros(len(beliefs), len(phi_r), device=game.device)
+    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.hand.clamp(min=0))
+    best = believed.masked_fill(beliefs.hand < 0, -torch.inf).argmax(1, keepdim=True)
+    model = game.features[torch.gather(beliefs.hand, 1, best)[:, 0].clamp(min=0)]  # (n, J)
+    held = (model[:, None] @ beliefs.score_cov @ phi_r.T)[:, 0]
+    return torch.where((beliefs.hand >= 0).any(1)[:, None], held, 0.0)

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from autobct.belief.prior import Prior
-from autobct.build.game import Beliefs, Game, Value, last_run, observe, q_values, run_prices
-from autobct.build.network_value import NetworkValue, as_value, inputs_of, root
+from autobct.build.descent import descend
+from autobct.build.game import Beliefs, Game, Value, observe, q_values, run_prices
+from autobct.build.network_value import NetworkValue, as_value, inputs_of, one_more_run, root
 from autobct.value.simulate import KEPT
 
 
@@ -192,19 +193,16 @@ def fit(
         target = ((values - last) / scale).clamp(0.0, 4.0)
         dear = view.price.amin(-1)[:, 0, 0, 0] / scale  # where every run is dear nothing is decided: count it less
         weight = 1.0 / (1.0 + dear.square())
-    optimiser = torch.optim.Adam(network.parameters(), lr=settings.rate, fused=game.device.type == "cuda")
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, settings.rate, total_steps=settings.steps, pct_start=0.1)
-    errors = []
-    for step in range(settings.steps):
-        pick = torch.randint(len(beliefs), (settings.batch,), generator=rng, device=game.device)
-        error = network.dense(inputs[pick]) - target[pick]
-        optimiser.zero_grad(set_to_none=True)
-        (weight[pick] * error.square()).mean().backward()
-        optimiser.step()
-        schedule.step()
-        if step >= settings.steps - 50:
-            errors.append((weight[pick] * error.detach().square()).mean())
-    return float(torch.stack(errors).mean().sqrt())
+    return descend(
+        network,
+        inputs,
+        target,
+        weight,
+        steps=settings.steps,
+        batch=settings.batch,
+        rate=settings.rate,
+        rng=rng,
+    )
 
 
 def train(
@@ -236,16 +234,30 @@ def next_value(
     started = time.perf_counter()
     seed = derived_seed(settings.seed, len(found))
     rng = torch.Generator(device=game.device).manual_seed(seed)
-    value: Value = as_value(found[-1]) if found else last_run  # type: ignore[assignment]
+    value: Value = as_value(found[-1]) if found else one_more_run  # type: ignore[assignment]
     beliefs, worth = _states(Particles.aged(game, anchors, settings, rng), value)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = NetworkValue(len(game.references), game.neighbours.shape[1], settings.hidden).to(game.device)
+        network = empty_network(game, settings.hidden)
     if found:
         network.load_state_dict(found[-1].state_dict())
     error = fit(game, network, beliefs, worth, settings, rng)
+    shorten(network)
     progress(f"V_{len(found) + 2}: error {error:.4f} of the score scale, {time.perf_counter() - started:.1f} s")
     return network
+
+
+def empty_network(game: Game, hidden: int) -> NetworkValue:
+    """An untrained network for the game: nothing added to one more run."""
+    size, pairs = len(game.references), game.neighbours.shape[1]
+    return NetworkValue(size, pairs, hidden, recall=game.recall).to(game.device)
+
+
+@torch.no_grad()
+def shorten(network: NetworkValue) -> None:
+    """Round all weights to float16: half the file, and what is judged is what is written."""
+    for weights in network.parameters():
+        weights.copy_(weights.half().float())
 
 
 def derived_seed(seed: int, index: int) -> int:

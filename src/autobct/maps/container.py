@@ -27,7 +27,7 @@ MAX_HEADER = 1 << 20
 MAX_AXES = 8
 
 _METADATA, _DIGEST = "__metadata__", "sha256"
-_DTYPES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "|u1"}
+_DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "|u1"}
 _DTYPE = {code: np.dtype(kind) for code, kind in _DTYPES.items()}
 _FIELDS = {"dtype", "shape", "data_offsets"}
 _DEPTH = 3  # {name: {"shape": [...]}}

@@ -7,6 +7,7 @@ price and noise.  `autobct.build.network_value` defines the inputs and trains th
 
 | inputs, in this order | number |
 |---|---|
+| with recall: how far a run at a reference may move its score away from the best in hand | R |
 | mean at the references, less the best of them | R |
 | log price of a run at the references | R |
 | outcome-free: sd, neighbours' covariances, log sd of the cost, log sigma_H, log sigma_T | 2 R + E + 2 |
@@ -96,6 +97,9 @@ class ValueMap:
         count, weights = len(view.mean), network.weights[0]
         last, joint, top = _joint(view, recall=self.spec.recall)
         hidden = _part(joint, weights[-JOINT:])
+        if self.spec.recall:
+            hidden += _part(view.reach, weights[:count])
+            weights = weights[count:]
         hidden += _part(view.mean - top, weights[:count]) + _part(view.fixed, weights[2 * count : -JOINT])
         hidden += _part(np.log(view.price + _FLOOR), weights[count : 2 * count])
         return network.finish(hidden, overwrite=True), last
@@ -103,7 +107,7 @@ class ValueMap:
 
 def network_of(parts: Mapping[str, NDArray[Any]]) -> Network:
     """A network from the arrays that training wrote: `NetworkValue.state_dict()` as NumPy."""
-    first = np.concatenate([parts[name] for name in ("mean", "price", "fixed", "joint")])
+    first = np.concatenate([parts[name] for name in ("reach", "mean", "price", "fixed", "joint")])
     weights = (first, parts["second.weight"].T, parts["out.weight"].T)
     biases = (parts["bias"], parts["second.bias"], parts["out.bias"])
 
@@ -130,11 +134,12 @@ def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
 
 
 def _improvement(view: Outlook) -> Array32:
-    """One more run with a model in hand, its score taken as certain: plus the best expected improvement less price."""
+    """One more run beside the best model in hand: its score, plus the best expected improvement less its price."""
     have = np.maximum(view.stop, _NOTHING)
-    x: Array32 = np.asarray((view.mean - have) / np.maximum(view.moves, _TINY), dtype=np.float32)
+    ahead = view.mean - have
+    x: Array32 = np.asarray(ahead / np.maximum(view.reach, _TINY), dtype=np.float32)
     np.minimum(np.maximum(x, -30.0, out=x), 30.0, out=x)
-    gain = np.multiply(view.moves, loss(x))
+    gain = np.maximum(view.reach * loss(x), ahead)  # the latter where nothing is learned
     return np.asarray(np.where(view.stop > _NOTHING, have + _best(gain, view.price, axis=0), np.float32(-np.inf)))
 
 

@@ -69,7 +69,7 @@ class MapSpec:
     @property
     def inputs(self) -> int:
         """F, the number of inputs of the networks."""
-        return 4 * len(self.references) + int(self.neighbours.shape[1]) + 2 + JOINT
+        return (5 if self.recall else 4) * len(self.references) + int(self.neighbours.shape[1]) + 2 + JOINT
 
 
 def in_units_of_lambda(spec: MapSpec, prior: Prior, terms: Terms) -> tuple[float, float]:

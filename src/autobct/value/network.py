@@ -100,10 +100,10 @@ class Network:
             hidden += bias
         return hidden[:, 0]
 
-    def to_tensors(self, prefix: str) -> dict[str, Array32]:
-        """The arrays of a map file, named `prefix.weights.0`, `prefix.biases.0`, and so on."""
-        weights = {f"{prefix}.weights.{layer}": weight for layer, weight in enumerate(self.weights)}
-        return weights | {f"{prefix}.biases.{layer}": bias for layer, bias in enumerate(self.biases)}
+    def to_tensors(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """The arrays of a map file: `prefix.weights.0`, `prefix.biases.0`, and so on; float16 where that is exact."""
+        weights = {f"{prefix}.weights.{layer}": _short(weight) for layer, weight in enumerate(self.weights)}
+        return weights | {f"{prefix}.biases.{layer}": _short(bias) for layer, bias in enumerate(self.biases)}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray[Any]], prefix: str) -> Network:
@@ -114,7 +114,18 @@ class Network:
         biases = [f"{prefix}.biases.{layer}" for layer in layers]
         if not found or found != {*weights, *biases}:
             raise ValueError(f"a network needs tensors {prefix}.weights.0, {prefix}.biases.0, ..., one pair per layer")
-        return cls(tuple(tensors[name] for name in weights), tuple(tensors[name] for name in biases))
+
+        def read(name: str) -> Array32:
+            array = tensors[name]
+            return array.astype(np.float32) if array.dtype == np.float16 else array
+
+        return cls(tuple(read(name) for name in weights), tuple(read(name) for name in biases))
+
+
+def _short(array: Array32) -> NDArray[Any]:
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if np.array_equal(half, array) else array
 
 
 def _rows(array: Array32, width: int, name: str) -> Array32:

@@ -23,9 +23,10 @@ from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
 from autobct.value.network import Array32
 from autobct.value.rules import Rule
-from autobct.value.state import State, Terms, price_of, stop_value, variance
+from autobct.value.state import State, Terms, gather, kept_means, price_of, stop_value, variance
 
 _LARGEST_LOG = 30.0  # of a log cost: beyond it every run is out of the question, and float32 must hold it
+_NONE = np.empty((0, 1, 1, 1), dtype=np.float32)
 _INV_ROOT_2PI = np.float32(1 / np.sqrt(2 * np.pi))
 
 
@@ -35,7 +36,8 @@ class Outlook:
 
     level, scale:  score = level + scale x what stands here;  scale is lambda, float64
     mean (R, ..., A, 1), price (R, ..., 1, B):  believed score, and price of a run, at the references
-    moves (R, ..., 1, 1):  standard deviation of how far the believed score moves in a run there
+    reach (R, ..., A, 1):  with recall: standard deviation of how far a run there moves its score away from that of
+                           the best model in hand, which moves with it;  empty without recall
     fixed (2 R + E + 2, ..., 1, 1):  outcome-free: sd, neighbours' covariances, log sd of the cost, log noises
     stop (..., A, 1):  reward of stopping; -inf if there is none
     truth (...):  whether nothing is uncertain: then nothing is to be learned either, whatever a network says
@@ -45,7 +47,7 @@ class Outlook:
     scale: Array
     mean: Array32
     price: Array32
-    moves: Array32
+    reach: Array32
     fixed: Array32
     stop: Array32
     truth: NDArray[np.bool_]
@@ -75,7 +77,7 @@ def outlook(state: State, terms: Terms, references: int, neighbours: Indices) ->
         scale=scale,
         mean=_float32((means - level) / scale),
         price=_price(_float32(intercept), _float32(spread), _float32(terms.overhead / scale), terms),
-        moves=_float32(_moves(var, score_noise) / scale),
+        reach=_float32(_reach(var, first(_held(state, references)), score_noise) / scale) if terms.recall else _NONE,
         fixed=_outcome_free(
             var, first(state.score.cov[..., left, right]), cost_var, score_noise, cost_noise, scale, terms
         ),
@@ -90,7 +92,8 @@ class Lookout:
 
     prices:              (G,) of the run itself, in score units
     intercepts, slopes:  (.., G) lines in the surprises: of costs (R), means (R), the model just trained, those in hand
-    fixed:               (.., G) outcome-free: moves (R), spread of the cost (R), overhead, then `Outlook.fixed`
+    fixed:               (.., G) outcome-free: spread of the cost (R), overhead, then `Outlook.fixed`
+    reach:               (1 + M, R, G) with recall: `Outlook.reach`, were each of these models the best one
     """
 
     terms: Terms
@@ -100,6 +103,7 @@ class Lookout:
     intercepts: Array32
     slopes: Array32
     fixed: Array32
+    reach: Array32
     truth: NDArray[np.bool_]
     references: int
 
@@ -118,12 +122,23 @@ class Lookout:
             level=np.asarray(self.level),
             scale=self.scale[chosen],
             mean=by_score[:count],
-            price=_price(by_cost, fixed[count : 2 * count], fixed[2 * count], self.terms),
-            moves=fixed[:count],
-            fixed=fixed[2 * count + 1 :],
+            price=_price(by_cost, fixed[:count], fixed[count], self.terms),
+            reach=self._reach(by_score[count:], chosen),
+            fixed=fixed[count + 1 :],
             stop=by_score[count:].max(axis=0),
             truth=self.truth,
         )
+
+    def _reach(self, models: Array32, chosen: Indices) -> Array32:
+        """Of the best of the models (1 + M, A, 1, g) after each outcome: (R, A, 1, g); empty without recall."""
+        reach = self.reach.take(chosen, axis=-1)  # (1 + M, R, g)
+        if len(reach) < 2:
+            return np.asarray(reach[0][:, None, None]) if len(reach) else _NONE
+        best = models.argmax(axis=0)[None, :, 0]  # (1, A, g)
+        found: Array32 = reach[0][:, None]
+        for model in range(1, len(reach)):
+            found = np.where(best == model, reach[model][:, None], found)
+        return np.asarray(found[:, :, None])
 
 
 def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbours: Indices) -> Lookout:
@@ -145,20 +160,29 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
     level, scale, count = float(means.max()), _lambda(var, score_noise), len(means)
     kept = state.kept[state.kept >= 0] if terms.recall else state.kept[:0]
     intercepts = np.empty((2 * count + 1 + kept.size, state.size), dtype=np.float32)
-    slopes, rest = np.empty_like(intercepts), np.empty((2 * count + 1, state.size), dtype=np.float32)
-    intercepts[:count], rest[count:-1] = _cost_lines(costs[:, None], cost_var, cost_noise, terms, scale)
+    slopes, rest = np.empty_like(intercepts), np.empty((count + 1, state.size), dtype=np.float32)
+    intercepts[:count], rest[:-1] = _cost_lines(costs[:, None], cost_var, cost_noise, terms, scale)
     slopes[:count] = cost_gain if terms.cost_model is LOG_LINEAR else cost_gain / np.sqrt(cost_var + cost_noise**2)
     intercepts[count : 2 * count] = (means[:, None] - level) / scale
     slopes[count : 2 * count] = gain / scale
     intercepts[2 * count] = (state.score.mean - level) / scale  # the model just trained
     slopes[2 * count] = own / (step * scale)
     intercepts[2 * count + 1 :] = (state.score.mean[kept][:, None] - level) / scale  # the models in hand
-    slopes[2 * count + 1 :] = state.score.rows(kept) / (step * scale)
-    rest[:count], rest[-1] = _moves(var, score_noise) / scale, terms.overhead / scale
+    kept_rows = state.score.rows(kept)  # (M, G)
+    slopes[2 * count + 1 :] = kept_rows / (step * scale)
+    rest[-1] = terms.overhead / scale
     fixed = _outcome_free(var, link, cost_var, score_noise, cost_noise, scale, terms)
     prices = price_of(state.cost.mean, cost_step, terms)
     truth = np.asarray(not (rows.any() or cost_rows.any()))
-    return Lookout(terms, level, scale, prices, intercepts, slopes, np.concatenate([rest, fixed]), truth, count)
+    reach = np.empty((0, count, state.size), dtype=np.float32)
+    if terms.recall:
+        held = np.empty((1 + kept.size, count, state.size))  # covariance of each model with the references afterwards
+        held[0] = rows - (own / step) * gain
+        kept_cov = kept_rows[:, to_references] if to_references.ndim == 1 else kept_rows @ to_references.T  # (M, R)
+        held[1:] = kept_cov[:, :, None] - (kept_rows / step)[:, None] * gain
+        reach = _float32(_reach(var, held, score_noise) / scale)
+    lines = intercepts, slopes
+    return Lookout(terms, level, scale, prices, *lines, np.concatenate([rest, fixed]), reach, truth, count)
 
 
 def loss(x: Array32) -> Array32:
@@ -185,8 +209,23 @@ def _lambda(var: Array, score_noise: Array) -> Array:
     return np.asarray(np.sqrt(var.max(axis=0) + np.square(0.1 * score_noise)))
 
 
-def _moves(var: Array, score_noise: Array) -> Array:
-    return np.asarray(var / np.sqrt(var + score_noise * score_noise))
+def _reach(var: Array, held: Array, score_noise: Array) -> Array:
+    """Sd of the change of (score at a reference - score in hand) in a run there; var, held: variance, covariance."""
+    return np.asarray(np.abs(var - held) / np.sqrt(var + score_noise * score_noise))
+
+
+def _held(state: State, references: int) -> Array:
+    """Covariance of the score of the best model in hand with those at the references; zero with none.  (..., R)."""
+    if state.kept.shape[-1] == 0:
+        return np.zeros(references)
+    means = kept_means(state)
+    best = gather(state.kept, means.argmax(axis=-1)[..., None])[..., 0]
+    cov = state.score.cov[..., :, :references]
+    index = np.maximum(best, 0)[..., None, None]
+    ndim = max(cov.ndim, index.ndim)
+    aligned = cov.reshape((1,) * (ndim - cov.ndim) + cov.shape), index.reshape((1,) * (ndim - index.ndim) + index.shape)
+    rows = np.take_along_axis(*aligned, axis=-2)[..., 0, :]
+    return np.where((best >= 0)[..., None], rows, 0.0)
 
 
 def _outcome_free(
