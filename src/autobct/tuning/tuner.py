@@ -14,6 +14,7 @@ from autobct.belief.gaussian import Belief, Gaussian, Seen
 from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
+from autobct.tuning.certified import certificate_of
 from autobct.tuning.choice import default_policy, told_policy
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.policy import Policy
@@ -21,6 +22,7 @@ from autobct.tuning.price import Price
 from autobct.tuning.problem import OVERHEAD, Problem, problem_of
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Space
+from autobct.value.certificate import Certificate, Progress
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep, run_price, stop_value
 
@@ -180,6 +182,23 @@ class Tuner:
         believed = self.believed_score(train.control)
         self._runs.append(Run(number, train.params, train.control, told_score, told_cost, error, believed))
         return self._runs[-1]
+
+    def certificate(
+        self, *, seconds: float = 60.0, seed: int = 0, progress: Progress = lambda share, text: None
+    ) -> Certificate:
+        """How close to the best possible the policy is, from the first belief: bounds in the user's units of score.
+
+        More time gives a tighter interval.  It is about the candidates, and holds where the prior does.
+        """
+        return certificate_of(
+            self.problem,
+            self._values,
+            self._policy_note.rstrip("."),
+            seconds=seconds,
+            seed=seed,
+            max_runs=self._max_runs,
+            progress=progress,
+        )
 
     def _not_diverged(self, score: float) -> float:
         """A score far below everything else says no more than "bad": it must not bend the belief everywhere else."""

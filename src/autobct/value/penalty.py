@@ -5,8 +5,8 @@ Tell the decision maker all surprises beforehand, but charge what they are worth
 
     X(x, n) = max( stop(x),  max_j  Q_F(x, j) + X(x_1, n + 1) - F(x_1) ),      Q_F(x, j) = E[F(x_1) | x, j] - price_j(x)
 
-and V(x_0) <= E[X(x_0, 0)].  With F = V every bracket is at most zero and the bound is V itself.  After `depth` runs X is
-replaced by the bound of one run (`dual.first_look`), which is above V.  What pushes the bound up and nothing down:
+and V(x_0) <= E[X(x_0, 0)].  With F = V every bracket is at most zero and the bound is V itself.  After `depth` runs X
+is replaced by the bound of one run (`dual.first_look`), which is above V.  What pushes the bound up and nothing down:
 
 - Q_F comes from outcomes drawn without bias and apart from the path, the same for all controls of a state, so that its
   errors, and those of W_0 at the end of a path, enter a maximum;
@@ -86,7 +86,7 @@ class _Relaxation:
         z, w = np.broadcast_to(path.surprises[made][:, None, None], (2, count * size, 1))
         met = after_run(every, self.ground, np.tile(np.arange(size), count), z, w)
         going = ahead + (self.along(path, met, made + 1) - self._guess(met)).reshape(count, size)
-        return np.maximum(stop_value(state), going.max(axis=1))
+        return np.asarray(np.maximum(stop_value(state), going.max(axis=1)))
 
     def _guess(self, states: Branches) -> Array:
         """F: at least what stopping is worth."""
@@ -118,7 +118,7 @@ class _Relaxation:
 
     def _at_the_end(self, states: Branches, truths: Array) -> Array:
         look = first_look(states, self.ground, np.broadcast_to(truths, (len(states), *truths.shape)))
-        return look.clairvoyant + np.maximum(look.stop, look.going.max(axis=1))
+        return np.asarray(look.clairvoyant + np.maximum(look.stop, look.going.max(axis=1)))
 
 
 def _drawn_path(depth: int, outcomes: int, truths: int, dim: int, rng: np.random.Generator) -> _Path:
