@@ -100,7 +100,7 @@ def one_weight() -> Solved:
 
 
 def pandora() -> Solved:
-    """Independent boxes with recall and next to no noise: opening them by Weitzman's rule is worth E max_i min(H_i, g_i).
+    """Independent boxes, recall, next to no noise: opening them by Weitzman's rule is worth E max_i min(H_i, g_i).
 
     g_i solves E[(H_i - g_i)^+] = price_i (M. Weitzman, 1979); found here by bisection, the expectation by one integral
     of the distribution function of the maximum.
