@@ -91,7 +91,6 @@ class Certificate:
 class _Clock:
     """A share of the time, for one part of the work."""
 
-    began: float
     until: float
     progress: Progress
     whole: tuple[float, float]
@@ -126,8 +125,8 @@ def certify(
     whole_number(seed, "seed", example=0, least=0)
     began = time.perf_counter()
     whole = (began, seconds)
-    upper, effort = _upper(start, terms, seed, _Clock(began, began + 0.5 * seconds, progress, whole))
-    name, played = _lower(start, terms, policies, seed, _Clock(began, began + seconds, progress, whole))
+    upper, effort = _upper(start, terms, seed, _Clock(began + 0.6 * seconds, progress, whole))
+    name, played = _lower(start, terms, policies, seed, _Clock(began + seconds, progress, whole))
     return Certificate(
         lower=played.estimate(),
         upper=upper,
@@ -139,6 +138,14 @@ def certify(
         seed=seed,
         seconds=time.perf_counter() - began,
     )
+
+
+def upper_in_time(
+    start: State, terms: Terms, *, seconds: float, seed: int, progress: Progress = lambda share, text: None
+) -> tuple[Estimate, float]:
+    """The upper bound alone in about this time, and with what effort it was found."""
+    began = time.perf_counter()
+    return _upper(start, terms, seed, _Clock(began + seconds, progress, (began, seconds)))
 
 
 def upper_estimate(
