@@ -16,7 +16,8 @@ where it is worth the effort.  Why the result stays above V, in expectation over
 - a control, or a state, that is not looked into keeps its bound of one run, which is above its value;
 - a control is closed only when its bound is below what another one is worth (branch and bound).  Only noise larger than
   the distance between a control's bound and its value could make that wrong;
-- the truth's prices are rounded up, which lowers W_0 inside the search and nothing else.
+- the truth's prices are rounded up, which lowers W_0 inside the search and nothing else.  (Single precision rounds to
+  either side, by 1e-7 of the scores' spread.)
 
 It holds for the candidates of the given state, with and without recall, for every cost model.
 """
@@ -30,6 +31,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices, transpose
 from autobct.value.branches import (
+    Array32,
     Branches,
     Ground,
     after_run,
@@ -144,33 +146,44 @@ class _Search:
         return first_look(states, self.ground, outcomes.truths[states.luck % DRAWS])
 
 
-def first_look(states: Branches, ground: Ground, normals: Array) -> Look:
-    """The bound of one run in every state.  normals: (n, S, r + q) standard normals that truths are drawn with."""
-    rank = states.score_root.shape[-1]
-    scores = states.score[:, None] + normals[:, :, :rank] @ transpose(states.score_root)  # (n, S, G)
-    costs = states.cost[:, None] + normals[:, :, rank:] @ transpose(states.cost_root)
+def first_look(states: Branches, ground: Ground, normals: Array32) -> Look:
+    """The bound of one run in every state.  normals: (n, S, r + q) standard normals that truths are drawn with.
+
+    The S x G numbers of a state are in single precision, scores less the best believed one.
+    """
+    rank, level = states.score_root.shape[-1], states.score.max(axis=1)
+    scores = _drawn(states.score - level[:, None], states.score_root, normals[:, :, :rank])  # (n, S, G)
+    costs = _drawn(states.cost, states.cost_root, normals[:, :, rank:])
     clairvoyant = (scores - dear_prices(costs, ground)).max(axis=-1)
     prices = expected_prices(states, ground)
     stop = _stop_over(states, scores, clairvoyant)
     if ground.terms.recall:
-        scores = np.maximum(scores, _best_true(states, scores)[:, :, None])
-    gained = np.maximum(scores - clairvoyant[:, :, None], 0.0).mean(axis=1)
-    return Look(stop, gained - prices, prices, clairvoyant.mean(axis=1))
+        np.maximum(scores, _best_true(states, scores)[:, :, None], out=scores)
+    scores -= clairvoyant[:, :, None]
+    gained = np.maximum(scores, np.float32(0.0), out=scores).mean(axis=1, dtype=np.float64)
+    return Look(stop, gained - prices, prices, level + clairvoyant.mean(axis=1, dtype=np.float64))
 
 
-def _stop_over(states: Branches, scores: Array, clairvoyant: Array) -> Array:
-    """stop(x) - W_0(x): the mean of what the clairvoyant has over the best model in hand, on the same truths.  (n,)."""
+def _drawn(mean: Array, root: Array, normals: Array32) -> Array32:
+    """True values at the candidates.  (n, S, G)."""
+    values = normals @ transpose(root.astype(np.float32))
+    values += mean[:, None].astype(np.float32)
+    return np.asarray(values)
+
+
+def _stop_over(states: Branches, scores: Array32, clairvoyant: Array32) -> Array:
+    """stop(x) - W_0(x): the mean of what the best model in hand has over the clairvoyant, on the same truths.  (n,)."""
     best = np.take_along_axis(states.hand, hand_scores(states).argmax(axis=1)[:, None], axis=1)[:, 0]
     true = scores[np.arange(len(best)), :, np.maximum(best, 0)]
-    return np.where(best < 0, -np.inf, (true - clairvoyant).mean(axis=1))
+    return np.where(best < 0, -np.inf, (true - clairvoyant).mean(axis=1, dtype=np.float64))
 
 
-def _best_true(states: Branches, scores: Array) -> Array:
+def _best_true(states: Branches, scores: Array32) -> Array32:
     """The best true score among the models in hand, -inf without one.  (n, S)."""
-    found = np.full(scores.shape[:2], -np.inf)
+    found = np.full(scores.shape[:2], -np.inf, dtype=np.float32)
     every = np.arange(len(states))
     for column in range(states.hand.shape[1]):
         held = states.hand[:, column]
         true = scores[every, :, np.maximum(held, 0)]
-        np.maximum(found, np.where(held[:, None] >= 0, true, -np.inf), out=found)
+        np.maximum(found, np.where(held[:, None] >= 0, true, np.float32(-np.inf)), out=found)
     return found

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from autobct.belief.arrays import Array
 from autobct.belief.basis import kronecker
-from autobct.value.branches import root_of
+from autobct.value.branches import Array32, root_of
 from autobct.value.state import State
 
 DRAWS = 64
@@ -33,7 +33,7 @@ class Outcomes:
 
     score: Array
     cost: Array
-    truths: Array
+    truths: Array32
 
 
 def draw_outcomes(runs: Sequence[int], truths: Sequence[int], dim: int, *, rng: np.random.Generator) -> list[Outcomes]:
@@ -44,7 +44,7 @@ def draw_outcomes(runs: Sequence[int], truths: Sequence[int], dim: int, *, rng: 
 def _drawn(runs: int, truths: int, dim: int, rng: np.random.Generator) -> Outcomes:
     pairs = to_normals(folded_lattice(runs, DRAWS, rng=rng))
     many = np.stack([spread_normals(truths, dim, rng=rng) for _ in range(DRAWS)])
-    return Outcomes(pairs[:, :, 0], pairs[:, :, 1], many)
+    return Outcomes(pairs[:, :, 0], pairs[:, :, 1], many.astype(np.float32))
 
 
 def folded_lattice(count: int, draws: int, *, rng: np.random.Generator) -> Array:

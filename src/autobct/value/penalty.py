@@ -23,7 +23,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices, whole_number
 from autobct.belief.gaussian import Gaussian
-from autobct.value.branches import Branches, Ground, after_run, ground_of, planted, seen
+from autobct.value.branches import Array32, Branches, Ground, after_run, ground_of, planted, seen
 from autobct.value.dual import first_look
 from autobct.value.lookahead import Continuation, control_values
 from autobct.value.outcomes import folded_lattice, spread_normals, to_normals
@@ -66,7 +66,7 @@ class _Path:
 
     surprises: Array
     nodes: list[Nodes]
-    truths: Array
+    truths: Array32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +116,7 @@ class _Relaxation:
             np.where(state.kept >= 0, places, -1),
         )
 
-    def _at_the_end(self, states: Branches, truths: Array) -> Array:
+    def _at_the_end(self, states: Branches, truths: Array32) -> Array:
         look = first_look(states, self.ground, np.broadcast_to(truths, (len(states), *truths.shape)))
         return np.asarray(look.clairvoyant + np.maximum(look.stop, look.going.max(axis=1)))
 
@@ -125,4 +125,4 @@ def _drawn_path(depth: int, outcomes: int, truths: int, dim: int, rng: np.random
     drawn = to_normals(folded_lattice(outcomes, depth, rng=rng))  # (depth, Q, 2)
     weights = np.full((outcomes, 1), 1.0 / outcomes)
     nodes = [Nodes(pairs[None, :, :1], pairs[None, :, 1:], weights) for pairs in drawn]
-    return _Path(rng.standard_normal((depth, 2)), nodes, spread_normals(truths, dim, rng=rng))
+    return _Path(rng.standard_normal((depth, 2)), nodes, spread_normals(truths, dim, rng=rng).astype(np.float32))
