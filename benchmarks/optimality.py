@@ -4,9 +4,9 @@
     python benchmarks/optimality.py --quick --only synthetic
 
 For each prior of the paper, three prices, with and without recall: net utility of the policies, simulated on the same
-luck with control variates, and the upper bound on every policy (`autobct.value.dual`).  Then the same policies on truths
-the prior does not know.  Cells are added to the results as they are found, and a cell that is there is not computed again.
-Network maps are the shipped ones, or those of --maps DIR; forests are built once, into the folder of --forests.
+luck with control variates, and the upper bound on every policy (`autobct.value.dual`).  Then the same policies on
+truths the prior does not know.  Cells are added to the results as they are found, and a cell that is there is not
+computed again.  Network maps are the shipped ones, or those of --maps DIR; forests are built once, into --forests.
 """
 
 from __future__ import annotations

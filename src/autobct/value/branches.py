@@ -158,7 +158,7 @@ def hand_scores(branches: Branches) -> Array:
 
 
 def dear_prices(costs: Array32, ground: Ground) -> Array32:
-    """Price of a run at each candidate given the truth, in single precision, never below it but for rounding.  (..., G).
+    """Price of a run at each candidate given the truth, never below it but for rounding to single precision.  (..., G).
 
     Upsilon(t, s) <= t^+ + s phi(0) exp(-a (sqrt(pi / 2) + (pi / 4 - 1 / 2) a)),  a = |t| / s: the tangent parabola of a
     concave logarithm at zero, at most 0.003 s too high and many times quicker.
