@@ -61,7 +61,7 @@ class Effort:
     states: int
 
 
-FULL, QUICK = Effort((1000, 300), (100, 20), 30.0, 2000), Effort((300, 60), (8, 2), 1.0, 100)
+FULL, QUICK = Effort((1000, 300), (100, 20), 25.0, 2000), Effort((300, 60), (8, 2), 1.0, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def played_cell(cell: Cell, maps_folder: str | None, forests: str | None, effort
     rows, base = {}, None
     for name, policy in policies.items():
         stage = stage_of(policy, start, terms, rng=np.random.default_rng((SEED, 2)))
-        some = effort.deep[prior.dim - 1] if name == "depth 3" else draws
+        some = effort.deep[prior.dim - 1] if name == "depth 3" else min(draws, 300) if "forest" in name else draws
         played = joined([play(policy, stage, part) for part in parts_of(luck, some)])
         base = base or played
         short = replace(base, net=base.net[:some], controls=base.controls[:some], runs=base.runs[:some])
