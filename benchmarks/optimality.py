@@ -411,20 +411,21 @@ def draw(results: dict[str, Any], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    shades: dict[str, int] = {}  # the same colour in both panels
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
     for panel, recall in zip(panels, (True, False), strict=True):
         cells = [c for c in results["cells"].values() if c["recall"] == recall and c["price"] == PRICES[0]]
         names = [
             n for n in dict.fromkeys(n for c in cells for n in c["policies"]) if "damping" not in n and "exact" not in n
         ]
-        colours = plt.get_cmap("tab10")
+        colours = plt.get_cmap("tab20")
         for place, cell in enumerate(cells):
             panel.plot([place, place], [0, 1], color="0.85", linewidth=6, zorder=0, solid_capstyle="butt")
             for number, name in enumerate(names):
                 row = cell["policies"].get(name)
                 if row is not None:
                     x, most = place + 0.06 * (number - len(names) / 2), cell["upper"]["mean"]
-                    style = {"fmt": "o", "markersize": 4, "color": colours(number % 10)}
+                    style = {"fmt": "o", "markersize": 4, "color": colours(shades.setdefault(name, len(shades)) % 20)}
                     label = name if place == 0 else None
                     panel.errorbar(x, row["mean"] / most, row["error"] / most, label=label, **style)
         panel.axhline(1.0, color="black", linewidth=1)
@@ -432,7 +433,10 @@ def draw(results: dict[str, Any], path: Path) -> None:
         panel.set_title("best model returned" if recall else "last model returned", fontsize=10)
         panel.set_ylim(0.4, 1.04)
     panels[0].set_ylabel("worth, as a share of what no policy exceeds")
-    panels[0].legend(fontsize=7, loc="lower left")
+    handles = {
+        label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles, fontsize=8, loc="outside lower center", ncols=5)
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=130)
 

@@ -193,7 +193,7 @@ class Tuner:
         return certificate_of(
             self.problem,
             self._values,
-            self._policy_note.rstrip("."),
+            self._policy_note.partition(":")[0].rstrip("."),
             seconds=seconds,
             seed=seed,
             max_runs=self._max_runs,

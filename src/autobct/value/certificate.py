@@ -29,7 +29,7 @@ Progress = Callable[[float, str], None]
 
 CONFIDENCE = 0.95
 
-_TRUTHS = 65_536  # for W_0 of the first belief, in every repetition
+_TRUTHS = 2_000_000  # for W_0 of the first belief, in every repetition: truths times candidates
 _REPETITIONS = 8  # of the upper bound, at least
 _MOST_REPETITIONS = 64
 _FIRST_EFFORT, _FINER, _GROWTH = 3e-3, 3.0, 5.0  # a third of the effort takes up to so many times as long
@@ -157,8 +157,9 @@ def upper_estimate(
 
 
 def _one_upper(start: State, terms: Terms, effort: float, seed: int, number: int, may_stop: bool = True) -> float:
-    rng = np.random.default_rng((seed, 1, number))
-    clairvoyant = clairvoyant_mean(start, terms, _TRUTHS, rng=rng)
+    """One repetition; number: which, -1 for one that is thrown away."""
+    rng = np.random.default_rng((seed, 1, number) if number >= 0 else (seed, 0))
+    clairvoyant = clairvoyant_mean(start, terms, max(_TRUTHS // start.size, 1024), rng=rng)
     return clairvoyant + above_clairvoyant(start, terms, effort, rng=rng, may_stop=may_stop)
 
 
@@ -179,7 +180,7 @@ def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> flo
     effort = _FIRST_EFFORT
     while True:
         began = time.perf_counter()
-        above_clairvoyant(start, terms, effort, rng=np.random.default_rng((seed, 0)))
+        _one_upper(start, terms, effort, seed, -1)
         took = time.perf_counter() - began
         clock.tell(f"upper bound: a search at effort {effort:.1e} takes {took:.1f} s")
         if took * _GROWTH * (_REPETITIONS + 1) > clock.left or effort < 1e-7:
