@@ -1,6 +1,7 @@
-"""Build, judge and time every network map in one call, on CPU or CUDA; the sweep's share of the card's bf16 rate.
+"""Build, judge and time every network map in one call, on CPU or CUDA; how the work grows.
 
     python benchmarks/build_maps.py --out DIR --device cuda [--only 1d-linear-last ...] [--seconds 540]
+    python benchmarks/build_maps.py --out DIR --device cuda --growth
 
 Each map is built as by `autobct maps build` (resumable, same files) and judged against depth 2 on the paper's priors.
 A summary of all is written to DIR/maps.json.
@@ -11,16 +12,23 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import torch
 
-from autobct.build.builder import BuildRequest, build_map, device_name, request_for
+from autobct.build.builder import BuildRequest, build_map, device_name, fast_products, request_for
 from autobct.build.game import Game
-from autobct.build.judged import game_of, values_of
-from autobct.build.layout import training_controls
-from autobct.build.train import best_values, stack_priors
-from autobct.maps.library import load_map
+from autobct.build.judged import game_of
+from autobct.build.layout import reference_controls, training_controls
+from autobct.build.network_value import as_value
+from autobct.build.train import best_values, empty_network, scattered, stack_priors, train
+from autobct.value.cloud import control_grid
+from autobct.value.features import references_first
+
+PAPER_STATES = {1: 156_000, 2: 761_600}
+"""States in the paper's clouds."""
 
 
 def requests(device: str, *, quick: bool) -> list[BuildRequest]:
@@ -32,30 +40,59 @@ def requests(device: str, *, quick: bool) -> list[BuildRequest]:
     ]
 
 
-def sweep(path: Path, request: BuildRequest, states: int) -> dict[str, float]:
-    """One Bellman sweep over this many states: seconds, evaluations, and share of the measured bf16 matrix rate."""
-    value_map, settings = load_map(path), request.settings
-    game = game_of(value_map.spec, training_controls(request.dim), device=request.device)
-    value = values_of(value_map, request.device)[-1]
-    anchors = stack_priors(request.beliefs(), game)
-    beliefs = anchors.rows(torch.arange(states, device=game.device) % len(anchors))
-    best_values(game, beliefs.rows(slice(0, settings.chunk)), value, settings.chunk)
-    _wait(game)
+def paper_size(dim: int, device: str) -> dict[str, object]:
+    """V_2 .. V_5 over as many states as the paper's cloud has, with the default settings: seconds in all."""
+    states = PAPER_STATES[dim]
+    request = request_for(dim, "linear", False, 4, None, 0, device, quick=False)
+    settings = replace(request.training, states=states // request.settings.rounds)
+    game = game_of(request.bare_spec(), training_controls(dim), device=device)
     started = time.perf_counter()
-    best_values(game, beliefs, value, settings.chunk)
-    _wait(game)
+    with fast_products(device):
+        train(game, stack_priors(request.beliefs(), game), settings, progress=lambda text: None)
+    return {"dim": dim, "states": states, "value functions": 4, "seconds": time.perf_counter() - started}
+
+
+def growth(device: str) -> list[dict[str, object]]:
+    """One Bellman sweep, one thing doubled at a time."""
+    small = 4_096 if device == "cuda" else 256
+    rows = [sweep(1, small * k, 21, (8, 3), device) for k in (1, 2, 4, 8)]
+    rows += [sweep(1, 4 * small, controls, (8, 3), device) for controls in (11, 41, 81)]
+    rows += [sweep(1, 4 * small, 21, nodes, device) for nodes in ((4, 3), (16, 3), (8, 6))]
+    return rows + [sweep(2, small, side, (8, 3), device) for side in (5, 9, 13)]
+
+
+def sweep(dim: int, states: int, side: int, nodes: tuple[int, int], device: str) -> dict[str, object]:
+    """T V at so many states, side^dim controls and outcomes: seconds, evaluations, share of the bf16 matrix rate."""
+    request = request_for(dim, "linear", True, None, None, 0, device, quick=False)
+    controls = references_first(reference_controls(dim), control_grid(side, dim))
+    score_nodes, cost_nodes = nodes
+    spec = request.bare_spec()
+    game = game_of(spec, controls, device=device, score_nodes=score_nodes, cost_nodes=cost_nodes)
+    value, chunk = as_value(empty_network(game, request.settings.hidden)), request.settings.chunk
+    beliefs = scattered(
+        stack_priors(request.beliefs(), game), states, torch.Generator(device=device).manual_seed(0), game
+    )
+    with fast_products(device):
+        best_values(game, beliefs.rows(slice(0, chunk)), value, chunk)
+        _wait(game)
+        started = time.perf_counter()
+        best_values(game, beliefs, value, chunk)
+        _wait(game)
     seconds = time.perf_counter() - started
-    nodes = len(game.score_rule[0]) * len(game.cost_rule[0])
-    evaluations = states * len(game.features) * nodes
-    operations = 2.0 * evaluations * settings.hidden * (settings.hidden + 1)
+    evaluations = states * len(controls) * score_nodes * cost_nodes
+    operations = 2.0 * evaluations * request.settings.hidden * (request.settings.hidden + 1)
     return {
+        "dim": dim,
         "states": states,
+        "controls": len(controls),
+        "nodes": score_nodes * cost_nodes,
         "seconds": seconds,
         "evaluations": evaluations,
-        "bf16_share": operations / seconds / bf16_rate(game.device) if game.device.type == "cuda" else float("nan"),
+        "bf16_share": operations / seconds / bf16_rate(game.device) if device == "cuda" else None,
     }
 
 
+@cache
 def bf16_rate(device: torch.device) -> float:
     """Operations per second of a large bf16 matrix product, measured here and now."""
     left = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
@@ -80,9 +117,17 @@ def main() -> None:
     parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
     parser.add_argument("--only", nargs="*", help="names such as 1d-linear-last")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no further map after this time")
+    parser.add_argument("--growth", action="store_true", help="time sweeps and builds of the paper's size instead")
     parser.add_argument("--quick", action="store_true", help="poor maps in seconds, to try the script")
     arguments = parser.parse_args()
     began, rows = time.perf_counter(), []
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.growth:
+        found = {"device": device_name(arguments.device), "growth": growth(arguments.device)}
+        found["paper size"] = [paper_size(dim, arguments.device) for dim in PAPER_STATES]
+        (arguments.out / "growth.json").write_text(json.dumps(found, indent=1) + "\n")
+        print(json.dumps(found, indent=1))
+        return
     for request in requests(arguments.device, quick=arguments.quick):
         if arguments.only and request.name not in arguments.only:
             continue
@@ -92,13 +137,11 @@ def main() -> None:
         started = time.perf_counter()
         folder = arguments.out / request.name
         path = build_map(request, folder, lambda done, total, text: print(f"  [{done}/{total}] {text}", flush=True))
-        paper_size = 156_000 if request.dim == 1 else 761_600
         row = {
             "map": request.name,
             "device": device_name(request.device),
             "seconds": time.perf_counter() - started,
             "bytes": path.stat().st_size,
-            "sweep": sweep(path, request, 2_000 if arguments.device == "cpu" else paper_size),
         }
         rows.append(row)
         print(json.dumps(row), flush=True)

@@ -1,6 +1,6 @@
 """What the shipped maps are worth: every map on every prior of the paper, at several prices and noises, beside depth 2.
 
-    python benchmarks/judge_maps.py [--maps DIR] [--device cuda] [--draws 20000] [--only NAME ..] [--seconds S] --out FILE
+    python benchmarks/judge_maps.py --out FILE [--maps DIR] [--device cuda] [--draws 20000] [--only NAME ..]
     python benchmarks/judge_maps.py --table --out FILE       the rows of FILE as markdown
 
 Both policies play the same truths and noise; errors are standard errors of paired differences.  Rows are added to FILE
@@ -27,7 +27,7 @@ from autobct.maps.store import SUFFIX, shipped
 from autobct.value.map import ValueMap
 
 MEMORYLESS_DRAWS = 5
-"""So many times the draws for maps of the last model in 1-D: quick to play, and their differences vary most."""
+"""So many times the draws for maps of the last model in 1-D at the paper's price: their differences vary most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def judged(value_map: ValueMap, prior: str, setting: Setting, draws: int, device
 
     spec = value_map.spec
     first = setting.of(priors_of([prior], spec.dim, spec.cost_model)[0])
-    many = draws * (MEMORYLESS_DRAWS if spec.dim == 1 and not spec.recall else 1)
+    many = draws * (MEMORYLESS_DRAWS if spec.dim == 1 and not spec.recall and setting == SETTINGS[0] else 1)
     duel = torch_duel(spec, values_of(value_map, device), first, setting.price, draws=many, seed=1, device=device)
     return row_of(prior, setting.price, duel)
 

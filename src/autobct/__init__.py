@@ -1,30 +1,42 @@
 """Hyperparameter tuning that knows the price of training and when to stop."""
 
+from autobct import plot as plot
 from autobct.belief.basis import Basis
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior, paper_prior
 from autobct.maps.library import load_map
+from autobct.tuning.alarm import Alarm
 from autobct.tuning.decision import Stop, Train
+from autobct.tuning.explain import Explanation
+from autobct.tuning.forecast import Forecast
+from autobct.tuning.history import Note, Run
 from autobct.tuning.policy import exact, gittins, mapped, relaxed, sampled
-from autobct.tuning.price import Price
+from autobct.tuning.price import Price, price_from
+from autobct.tuning.result import Result, TuningError, WhatIf
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Categorical, Float, Int, Space
-from autobct.tuning.tune import Result, TuningError, tune
-from autobct.tuning.tuner import Run, Tuner
+from autobct.tuning.tune import tune
+from autobct.tuning.tuner import Tuner
+from autobct.version import __version__ as __version__
+from autobct.windows import put_in as _put_in_windows
 
-__version__ = "0.1.0"
+_put_in_windows()
 
 __all__ = [
     "Affine",
     "AffineLog",
+    "Alarm",
     "Basis",
     "Belief",
     "Categorical",
+    "Explanation",
     "Float",
+    "Forecast",
     "Gaussian",
     "Int",
     "Model",
+    "Note",
     "Price",
     "Prior",
     "Result",
@@ -34,11 +46,13 @@ __all__ = [
     "Train",
     "Tuner",
     "TuningError",
+    "WhatIf",
     "exact",
     "gittins",
     "load_map",
     "mapped",
     "paper_prior",
+    "price_from",
     "relaxed",
     "sampled",
     "tune",

@@ -50,6 +50,18 @@ def test_units_scale_the_interval() -> None:
     assert large.upper.mean == pytest.approx(100 * small.upper.mean, rel=0.05)
 
 
+def test_a_score_that_is_minimized_is_the_mirror_image() -> None:
+    told = {"price": 0.01, "score_range": (0.0, 1.0), "cost_range": (0.1, 1.0), "candidates": 5, "policy": relaxed(1)}
+    up, down = (
+        Tuner({"u": Float(0, 1)}, direction=direction, **told).certificate(seconds=0.1, seed=2)
+        for direction in ("maximize", "minimize")
+    )
+    assert down.at_most <= down.upper.mean < down.lower.mean <= down.at_least
+    assert 1 - down.upper.mean == pytest.approx(up.upper.mean, abs=0.02)
+    assert 0 < down.ratio <= 1
+    assert "no policy comes below" in str(down)
+
+
 def test_a_log_scale_of_scores() -> None:
     found = tuner(relaxed(1), "linear", True, score_range=AffineLog(0.1, 1.0)).certificate(seconds=0.1)
     assert 0 < found.at_least <= found.at_most

@@ -191,3 +191,47 @@ def test_several_runs_may_be_under_way(case: Case) -> None:
 def _arrays(*beliefs: Gaussian) -> Iterator[np.ndarray]:
     for belief in beliefs:
         yield from (belief.mean, belief.cov)
+
+
+def test_the_other_direction_is_the_mirror_image(case: Case) -> None:
+    """1 - score, to be minimised: the same run, every score upside down, every gain and price the same."""
+    _, trained, stop = played(case)
+    mirrored, stop_mirrored = play(
+        tuner_for(case, direction="minimize"), lambda params: (1 - hill(params)[0], hill(params)[1])
+    )
+    assert [decision.params for decision in mirrored] == [decision.params for decision in trained]
+    assert (stop_mirrored.reason, stop_mirrored.runs) == (stop.reason, stop.runs)
+    exactly = 1e-9 if case[0] not in ON_MAPS else 1e-5
+    for new, old in zip(mirrored, trained, strict=True):
+        assert new.value == pytest.approx(1 - old.value, abs=exactly)
+        assert new.expected_gain == pytest.approx(old.expected_gain, abs=exactly)
+        assert new.price_of_run == pytest.approx(old.price_of_run, abs=exactly)
+        assert new.why.split(":")[0] == old.why.split(":")[0]
+
+
+def test_a_budget_is_kept(case: Case) -> None:
+    """Where every run costs the same and that is known, to the last run that fits."""
+    tuner = tuner_for(case, max_cost=2.5, **({} if case[2] == "linear" else {"cost_range": (0.9, 1.1)}))
+    trained, stop = play(tuner, lambda params: (hill(params)[0], 1.0))
+    assert len(trained) <= 2
+    assert tuner.total_cost <= 2.5
+    if stop.reason == "max_cost":
+        assert stop.left == 2.5 - len(trained)
+
+
+def test_it_can_be_asked_what_it_would_do_and_what_another_price_would(case: Case) -> None:
+    tuner, trained, stop = played(case)
+    assert numbers(tuner.explain().decision) == numbers(stop)
+    told = tuner.result(stop.why, [*trained, stop]).what_if([1e-9, PRICE, 1e3])
+    assert [what.runs for what in told[:2]] == [len(trained)] * 2
+    assert told[1].known
+    assert told[2].runs <= told[1].runs
+    assert told[2].known
+
+
+def test_ranges_are_left_and_replayed_to_the_last_bit(case: Case) -> None:
+    tuner, again = tuner_for(case), tuner_for(case)
+    trained, stop = play(tuner, lambda params: (3 * hill(params)[0] - 1.2, 50 * hill(params)[1]))
+    assert 1 <= len(trained) < MOST_RUNS
+    assert [numbers(decision) for decision in replayed(again, tuner.history)] == [numbers(d) for d in trained]
+    assert numbers(again.ask()) == numbers(stop)

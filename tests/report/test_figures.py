@@ -10,7 +10,8 @@ from matplotlib.image import imread
 
 import autobct
 from autobct.paper.synthetic import paper_tuner
-from autobct.report.figures import belief_figure, beliefs, check_figure_path, save_figure
+from autobct.report.figures import belief_figure, check_figure_path, save_figure
+from autobct.tuning.fold import beliefs
 
 # h_n, t_n, u_{n-1} and the posterior score of the paper's tables for the synthetic example
 PAPER_TABLES = {
@@ -51,18 +52,23 @@ def line(panel, label):
 @pytest.mark.parametrize("table", PAPER_TABLES)
 def test_replayed_beliefs_are_those_of_the_papers_tables(problem, table):
     after = beliefs(problem, paper_history(table))[1:]
-    for belief, (_, _, control, posterior) in zip(after, PAPER_TABLES[table], strict=True):
-        features = problem.prior.model.score_basis(np.array([control]))
-        assert features @ belief.score.mean == pytest.approx(posterior, abs=0.0011)  # both sides are rounded
+    for step, (_, _, control, posterior) in zip(after, PAPER_TABLES[table], strict=True):
+        features = step.problem.prior.model.score_basis(np.array([control]))
+        assert features @ step.belief.score.mean == pytest.approx(posterior, abs=0.0011)  # both sides are rounded
 
 
-def test_replayed_beliefs_are_the_tuners():
+@pytest.mark.parametrize("score", [0.65, None, -1e9])  # None: the run failed; the last one diverged
+def test_the_last_column_is_what_the_tuner_believes(score):
     tuner = log_linear_tuner()
-    for score in (0.6, 0.7, 0.65):
-        tuner.tell(tuner.ask(), score=score, cost=2.0)
-    replayed = beliefs(tuner.problem, tuner.history)[-1]
-    np.testing.assert_array_equal(replayed.score.mean, tuner.belief.score.mean)
-    np.testing.assert_array_equal(replayed.cost.cov, tuner.belief.cost.cov)
+    for told in (0.6, score, 0.7):
+        outcome = {"error": "out of memory"} if told is None else {"score": told}
+        tuner.tell(tuner.ask(), **outcome, cost=2.0)
+    top, bottom = panels(belief_figure(tuner.problem, tuner.history))
+    u, drawn = line(top[-1], "believed")
+    features = tuner.problem.prior.model.score_basis(u[:, None])
+    np.testing.assert_allclose(drawn, features @ tuner.belief.score.mean, rtol=1e-12)
+    features = tuner.problem.prior.model.cost_basis(u[:, None])
+    np.testing.assert_allclose(line(bottom[-1], "believed")[1], np.exp(features @ tuner.belief.cost.mean), rtol=1e-12)
 
 
 def test_one_column_for_the_prior_and_each_run(problem):

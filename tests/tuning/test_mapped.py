@@ -45,19 +45,35 @@ def test_foresight_shrinks_with_every_run_made() -> None:
     value_map = random_map(GAME)  # V_2, V_3, V_4
     state, terms = random_map_state(GAME, CONTROLS, np.random.default_rng(0))
     values, ahead = mapped(value_map)(CONTROLS, 0), foresight(value_map, CONTROLS)
-    for runs, left in enumerate((4, 3, 2)):
+    for runs, left in ((1, 3), (2, 2), (3, 1), (4, 1), (40, 1)):
         np.testing.assert_array_equal(values(state, terms, runs), ahead.control_values(state, terms, left))
-    for runs in (3, 4, 40):
-        np.testing.assert_array_equal(values(state, terms, runs), on_the_fly(state, terms, depth=2))
+
+
+def test_the_first_run_is_chosen_by_two_lookaheads() -> None:
+    value_map = random_map(GAME)
+    state, terms = random_map_state(GAME, CONTROLS, np.random.default_rng(0))
+    expected = foresight(value_map, CONTROLS).on_top(state, terms, 3, depth=2)
+    np.testing.assert_array_equal(mapped(value_map)(CONTROLS, 0)(state, terms, 0), expected)
+
+
+@pytest.mark.parametrize("recall", [False, True])
+def test_with_the_map_used_up_it_is_nearly_depth_two(recall: bool) -> None:
+    game, rng = (1, "log-linear", recall), np.random.default_rng(7)
+    value_map = random_map(game)
+    for _ in range(20):
+        state, terms = random_map_state(game, CONTROLS, rng)
+        found = mapped(value_map)(CONTROLS, 0)(state, terms, 9).max()
+        scale = np.sqrt(np.diagonal(state.score.cov).max())
+        assert found == pytest.approx(on_the_fly(state, terms, depth=2).max(), abs=0.05 * scale)
 
 
 def test_a_shorter_horizon_starts_with_less_foresight() -> None:
     value_map = random_map(GAME)
     state, terms = random_map_state(GAME, CONTROLS, np.random.default_rng(1))
     values = mapped(value_map, horizon=3)(CONTROLS, 0)
-    expected = foresight(value_map, CONTROLS).control_values(state, terms, 2)
-    np.testing.assert_array_equal(values(state, terms, 0), expected)
-    np.testing.assert_array_equal(values(state, terms, 1), on_the_fly(state, terms, depth=2))
+    ahead = foresight(value_map, CONTROLS)
+    np.testing.assert_array_equal(values(state, terms, 0), ahead.on_top(state, terms, 1, depth=2))
+    np.testing.assert_array_equal(values(state, terms, 1), ahead.control_values(state, terms, 1))
 
 
 def test_relaxed_use_is_the_same_map_for_ever() -> None:
@@ -155,7 +171,7 @@ def test_a_shipped_map_that_fits_is_used(maps: Path, name: str) -> None:
     tuner = Tuner(LINE, price=0.01)
     assert tuner.policy_note == f"The value map {name} that came with the package."
     state, terms = tuner._state(), tuner.problem.terms
-    expected = foresight(random_map(GAME), tuner.problem.controls).control_values(state, terms, 4)
+    expected = foresight(random_map(GAME), tuner.problem.controls).on_top(state, terms, 3, depth=2)
     np.testing.assert_allclose(tuner._values(state, terms, 0), expected, atol=1e-9)
     play(tuner)
 

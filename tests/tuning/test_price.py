@@ -1,13 +1,14 @@
 """Prices as users write them."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autobct.tuning.price import Price, parse_price
+from autobct.tuning.price import Price, parse_price, price_from
 
 SCORES = st.floats(1e-6, 1e6)
 UNITS = ("ms", "s", "min", "h", "d", "")
@@ -135,3 +136,16 @@ def test_any_other_text_is_read_or_refused_with_an_example(text: str) -> None:
 )
 def test_what_the_score_is_may_be_said(text: str, plain: str) -> None:
     assert parse_price(text) == parse_price(plain)
+
+
+def test_a_price_from_what_a_minute_is_worth() -> None:
+    assert price_from() == Price(0.01, 60.0, "s")
+    assert price_from(gain=0.5, seconds=3600).per_cost == pytest.approx(0.5 / 3600)
+    assert str(price_from(gain=0.01, seconds=60)) == "0.01 per 60 s"
+
+
+@pytest.mark.parametrize("told", [{"gain": 0}, {"gain": -1}, {"seconds": 0}, {"seconds": "60"}, {"gain": None}])
+def test_what_makes_no_price(told: dict[str, Any]) -> None:
+    (name,) = told
+    with pytest.raises((TypeError, ValueError), match=rf"^{name} must be .*; write e.g. price_from\(gain=0.01"):
+        price_from(**told)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autobct.tuning.scale import Affine, AffineLog, affine, affine_log
+from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, affine_log, between, is_log
 
 ENDS = st.floats(-1e6, 1e6)
 POSITIVE = st.floats(1e-6, 1e6)
@@ -98,3 +98,23 @@ def test_a_log_scale_refuses_what_has_no_logarithm(raw: float) -> None:
 def test_affine_is_affine(low: float, high: float, model: float) -> None:
     assume(high - low > 1e-3)
     assert Affine(low, high).to_raw(model) == pytest.approx(low + (high - low) * model, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("rising", [Affine(2.0, 6.0), AffineLog(0.5, 8.0)])
+def test_a_descending_scale_is_the_rising_one_upside_down(rising: Affine | AffineLog) -> None:
+    scale = Descending(rising)
+    assert (scale.to_model(scale.low), scale.to_model(scale.high)) == pytest.approx((1.0, 0.0))
+    assert (scale.low, scale.high, scale.unit) == (rising.low, rising.high, rising.unit)
+    raw = np.array([1.0, 3.0, 7.0])
+    np.testing.assert_allclose(scale.to_model(raw), 1.0 - rising.to_model(raw))
+    np.testing.assert_allclose(scale.to_raw(scale.to_model(raw)), raw)
+    assert isinstance(scale.to_raw(0.25), float)
+
+
+@pytest.mark.parametrize("scale", [Affine(2.0, 6.0), AffineLog(0.5, 8.0), Descending(Affine(2.0, 6.0))])
+def test_a_scale_between_two_values_of_another(scale: Scale) -> None:
+    wider = between(scale, -0.5, 2.0)
+    assert type(wider) is type(scale)
+    assert wider.to_model(scale.to_raw(-0.5)) == pytest.approx(0.0)
+    assert wider.to_model(scale.to_raw(2.0)) == pytest.approx(1.0)
+    assert is_log(wider) == is_log(scale)

@@ -206,6 +206,119 @@ def test_a_dear_price_stops_soon(price: float) -> None:
         assert len(tune(lambda p: (0.9 - (p["x"] - 0.37) ** 2, 1.0), LINE, price=price, **told).history) <= 3
 
 
+# ---- the direction
+
+
+def test_minimising_is_maximising_upside_down() -> None:
+    for told in ({}, {"score_range": (0.2, 1.0)}):
+        up = tune(hill, LINE, price=0.003, **told)
+        flipped = {name: (1 - high, 1 - low) for name, (low, high) in told.items()}
+        down = tune(lambda p: (1 - hill(p)[0], hill(p)[1]), LINE, price=0.003, direction="minimize", **flipped)
+        assert [run.params for run in down.history] == [run.params for run in up.history]
+        assert down.why == up.why
+        assert down.score == pytest.approx(1 - up.score)
+        assert down.expected_score == pytest.approx(1 - up.expected_score)
+        assert down.problem.direction == "minimize"
+
+
+def test_a_loss_in_other_units_is_minimised() -> None:
+    result = tune(lambda p: (3000 - 1000 * hill(p)[0], 1.0), LINE, price=3.0, direction="minimize")
+    assert result.score < 2130
+    assert 3 <= len(result.history) <= 12
+
+
+def test_a_loss_on_a_log_scale_is_minimised() -> None:
+    loss = AffineLog(1e-3, 1.0)
+    result = tune(lambda p: (math.exp(-6 * hill(p)[0]), 1.0), LINE, price=0.003, direction="minimize", score_range=loss)
+    assert result.score < 0.006
+
+
+# ---- limits of cost and time
+
+
+def test_a_budget_is_kept_and_named() -> None:
+    result = tune(lambda p: (hill(p)[0], 0.4), LINE, price=1e-4, cost_range=(0.1, 2), max_cost=1.0)
+    assert result.cost == pytest.approx(0.8)
+    assert "is left of max_cost" in result.why
+    with pytest.raises(TuningError, match=r"^no run finished\. Stopped after 0 runs: the cheapest next run may"):
+        tune(hill, LINE, price=1e-4, cost_range=(10, 20), max_cost=1.0)
+
+
+def test_no_run_is_started_that_would_likely_end_after_the_deadline(clock: Clock) -> None:
+    def train(params: dict[str, Any]) -> float:
+        clock.now += 10.0
+        return 0.5 + 0.05 * next(steps)
+
+    steps = iter(range(99))
+    result = tune(train, LINE, price="1e-6 per s", cost_range=(5, 20), deadline=25)
+    assert result.cost <= 25
+    assert len(result.history) == 2
+    assert "is left until the deadline" in result.why
+
+
+def test_costs_of_ones_own_run_at_the_pace_of_the_clock(clock: Clock) -> None:
+    def train(params: dict[str, Any]) -> tuple[float, float]:
+        clock.now += 100.0
+        return 0.5 + 0.05 * next(steps), 1.0
+
+    steps = iter(range(99))
+    result = tune(train, LINE, price=1e-6, cost_range=(0.9, 1.1), deadline=350)
+    assert len(result.history) == 3
+    assert result.decisions[-1].left == pytest.approx(0.5)  # type: ignore[union-attr]
+
+
+def test_a_deadline_that_has_passed_ends_it(clock: Clock) -> None:
+    def train(params: dict[str, Any]) -> tuple[float, float]:
+        clock.now += 1000.0
+        return 0.5, 1e-9
+
+    assert len(tune(train, LINE, price=1e-6, deadline="10 min").history) == 1
+
+
+# ---- the optimiser's own time
+
+
+def test_deciding_counts_where_the_cost_is_time(clock: Clock) -> None:
+    def train(params: dict[str, Any]) -> float:
+        clock.now += 7.0
+        return hill(params)[0]
+
+    def slow(tuner: Any, event: Any) -> None:
+        clock.now += 0.5
+
+    result = tune(train, LINE, price="0.01 per 30s", cost_range=(5, 10), callbacks=[slow])
+    runs = len(result.history)
+    assert result.cost == pytest.approx(7.0 * runs)
+    assert result.deciding == pytest.approx(0.5 * (2 * runs + 1))
+    assert result.total_cost == pytest.approx(result.cost + result.charged)
+    assert result.charged == pytest.approx(0.5 * (2 * runs - 1))  # up to the last run
+
+
+def test_deciding_is_told_but_not_counted_where_the_cost_is_not_time(clock: Clock) -> None:
+    def slow(tuner: Any, event: Any) -> None:
+        clock.now += 0.5
+
+    result = tune(hill, LINE, price=0.01, callbacks=[slow])
+    assert result.deciding > 0
+    assert result.charged == 0.0
+    assert result.total_cost == result.cost
+
+
+def test_deciding_counts_against_the_budget(clock: Clock) -> None:
+    def train(params: dict[str, Any]) -> float:
+        clock.now += 10.0
+        return 0.5 + 0.05 * next(steps)
+
+    def slow(tuner: Any, event: Any) -> None:
+        clock.now += 5.0
+
+    steps = iter(range(99))
+    result = tune(train, LINE, price=1e-6, cost_range=(5, 20), max_cost=45, callbacks=[slow])
+    free = tune(train, LINE, price=1e-6, cost_range=(5, 20), max_cost=45)
+    assert len(result.history) < len(free.history)
+    assert result.total_cost < 45 + 15
+
+
 # ---- what may be returned, and when to stop
 
 

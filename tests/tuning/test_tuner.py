@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, SQUARE, ask_train, hill, numbers, play, replayed
+from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, numbers, play, replayed
 
 import autobct
 from autobct import Affine, AffineLog, Categorical, Float, Int, Stop, Train, Tuner, exact, gittins, paper_prior, relaxed
@@ -20,20 +20,6 @@ MIXED = {
     "width": Int(8, 512, log=True),
     "kind": Categorical(["relu", "tanh", "gelu"]),
 }
-
-
-def at(*controls: float) -> Any:
-    """A policy for tests that trains at these controls in turn, and then stops at nothing less than a miracle."""
-
-    def build(candidates: Array, seed: int) -> Any:
-        def values(state: State, terms: Terms, runs: int) -> Array:
-            if runs >= len(controls):
-                return np.full(len(candidates), -1e9)
-            return np.where(np.isclose(candidates[:, 0], controls[runs]), 1e9, 0.0)
-
-        return values
-
-    return build
 
 
 # ---- the paper's numbers

@@ -46,7 +46,7 @@ def random_map(game: Game = (1, "linear", False), *, networks: int = 3, seed: in
 
     def network() -> Network:
         weights = (normal(0.2, spec.inputs, hidden), normal(0.3, hidden, hidden), normal(0.02, hidden, 1))
-        return Network(weights, (normal(0.1, hidden), normal(0.1, hidden), np.full(1, 0.08, dtype=np.float32)))
+        return Network(weights, (normal(0.1, hidden), normal(0.1, hidden), np.full(1, 0.2, dtype=np.float32)))
 
     return ValueMap(spec, tuple(network() for _ in range(networks)))
 

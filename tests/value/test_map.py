@@ -22,9 +22,9 @@ from autobct.belief.cost import COST_MODELS, LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import Prior, default_prior, paper_prior
 from autobct.value.features import references_first
-from autobct.value.foresight import COST_RULE, SCORE_RULE, Foresight, foresight
+from autobct.value.foresight import COST_RULE, SCORE_RULE, Foresight, foresight, steps_on_top
 from autobct.value.lookahead import control_values, never, one_run_value, one_run_values
-from autobct.value.map import MapMismatch, ValueMap, mismatches, network_of
+from autobct.value.map import CAUTION, MapMismatch, ValueMap, mismatches, network_of
 from autobct.value.map_spec import MapSpec, in_units_of_lambda
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.outlook import outlook
@@ -44,7 +44,7 @@ def candidates(game: Game) -> np.ndarray:
 
 def all_at_once(value_map: ValueMap, controls: np.ndarray) -> Foresight:
     """Without a sieve."""
-    return replace(foresight(value_map, controls), sieve=Sieve(len(controls), ()))
+    return replace(foresight(value_map, controls), sieve=Sieve(len(controls), (), controls))
 
 
 def lambda_of(state: State, value_map: ValueMap) -> float:
@@ -94,7 +94,7 @@ def test_it_gives_the_values_of_the_torch_network(game: Game) -> None:
             torch.tensor(hand[None]),
         )
         with torch.no_grad():
-            expected = q_values(played, beliefs, as_value(network)).numpy()[0]
+            expected = q_values(played, beliefs, as_value(network, caution=CAUTION)).numpy()[0]
         state = keep(view(belief, model, controls), hand)
         close = 1e-4 * lambda_of(state, value_map)
         found = control_values(state, terms, NODES, value_map, inner=np.arange(count))
@@ -229,9 +229,7 @@ def test_steps_on_top_of_a_map(game: Game) -> None:
     np.testing.assert_array_equal(ahead.on_top(state, terms, 4, depth=1), ahead.control_values(state, terms, 4))
     inner = np.arange(len(value_map.spec.references))
 
-    from autobct.value import foresight as module
-
-    levels = [Level(nodes, inner) for nodes in module._ON_TOP]
+    levels = [Level(nodes, inner) for nodes in steps_on_top(value_map.spec)[1]]
     expected = on_the_fly(state, terms, depth=2, terminal=value_map, levels=levels)
     np.testing.assert_allclose(ahead.on_top(state, terms, 4, depth=2), expected, atol=1e-6)
 

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from autobct import __version__
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.prior import Prior
 from autobct.build.certificate import Row, row_of
@@ -42,6 +41,7 @@ from autobct.maps.store import SUFFIX
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.map import ValueMap, network_of
 from autobct.value.map_spec import MapSpec
+from autobct.version import __version__
 
 JUDGED_PRICE = 0.16
 """The paper's price, at which a finished map is judged."""
@@ -116,6 +116,20 @@ class BuildRequest:
         """The priors themselves."""
         return priors_of(self._priors, self.dim, self.cost)
 
+    def bare_spec(self) -> MapSpec:
+        """The game, before it is known which prices and noises it covers."""
+        return MapSpec(
+            basis=basis_of(self.dim).name,
+            dim=self.dim,
+            cost_model=self.cost,
+            recall=self.recall,
+            overhead=OVERHEAD,
+            references=reference_controls(self.dim),
+            neighbours=neighbour_pairs(self.dim),
+            prices=(0.0, 0.0),
+            noises=(0.0, 0.0),
+        )
+
 
 def default_settings(dim: int, device: str, *, quick: bool = False) -> Settings:
     """A good map: on a GPU in minutes, on two CPU cores under ten minutes in 1-D; quick: a poor one in seconds."""
@@ -147,8 +161,8 @@ def build_map(request: BuildRequest, folder: Path, progress: Progress = lambda d
     the disk is full; what was found until then is kept.
     """
     checkpoints = Checkpoints(folder, request.lines())
-    with _fast_products(request.device):
-        bare = _bare_spec(request)
+    with fast_products(request.device):
+        bare = request.bare_spec()
         game = game_of(bare, training_controls(request.dim), device=request.device)
         anchors = stack_priors(request.beliefs(), game)
         parts, seconds = _networks(request, game, anchors, checkpoints, progress)
@@ -234,21 +248,6 @@ def _parts(request: BuildRequest) -> int:
     return request.settings.runs + (len(PAPER_NAMES[request.dim]) if request.draws else 0)
 
 
-def _bare_spec(request: BuildRequest) -> MapSpec:
-    """The game, before it is known which prices and noises it covers."""
-    return MapSpec(
-        basis=basis_of(request.dim).name,
-        dim=request.dim,
-        cost_model=request.cost,
-        recall=request.recall,
-        overhead=OVERHEAD,
-        references=reference_controls(request.dim),
-        neighbours=neighbour_pairs(request.dim),
-        prices=(0.0, 0.0),
-        noises=(0.0, 0.0),
-    )
-
-
 def _with_ranges(spec: MapSpec, game: Game, anchors: Beliefs) -> MapSpec:
     """Typical price and noise over lambda among the first beliefs of the training: `map_spec.in_units_of_lambda`."""
     rng = torch.Generator(device=game.device).manual_seed(0)
@@ -274,7 +273,7 @@ def _name_of(prior: str | Prior) -> str:
 
 
 @contextlib.contextmanager
-def _fast_products(device: str) -> Iterator[None]:
+def fast_products(device: str) -> Iterator[None]:
     """TF32 matrix products on a GPU: three decimal digits, eight times the rate; a network needs no more."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high" if device == "cuda" else before)

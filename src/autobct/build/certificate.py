@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.prior import Prior
-from autobct.value.lookahead import control_values
-from autobct.value.map import ValueMap
 from autobct.value.on_the_fly import on_the_fly
-from autobct.value.rules import product, stratified
 from autobct.value.simulate import ControlValues, Luck, draw_luck, simulate
 from autobct.value.state import State, Terms, view
 
@@ -144,23 +141,6 @@ def _played(policy: ControlValues, start: State, terms: Terms, luck: Luck) -> Du
 def depth_two(state: State, terms: Terms, made: int) -> Array:
     """Depth-2 lookahead on the fly, as a policy."""
     return on_the_fly(state, terms, depth=2)
-
-
-def shrinking(value_map: ValueMap) -> ControlValues:
-    """One lookahead on V_left with one run less left each time, then depth 2: `judge.shrinking` in NumPy.
-
-    For states whose first candidates are the references, as `features.references_first` lists them.
-    """
-    nodes = product(stratified(12), stratified(4))
-    inner = np.arange(len(value_map.spec.references))
-
-    def policy(state: State, terms: Terms, made: int) -> Array:
-        left = value_map.deepest - made
-        if left < 2:
-            return depth_two(state, terms, made)
-        return control_values(state, terms, nodes, value_map.continuation(left), inner=inner)
-
-    return policy
 
 
 def _mean_and_error(values: Array) -> tuple[float, float]:

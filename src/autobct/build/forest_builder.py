@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from autobct import __version__
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
@@ -30,6 +29,7 @@ from autobct.value.forest import Forest
 from autobct.value.iteration import Fit
 from autobct.value.lookahead import Continuation
 from autobct.value.state import State, view
+from autobct.version import __version__
 
 Progress = Callable[[int, int, str], None]
 """As in `autobct.build.builder`."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from autobct.build.game import Beliefs, Game, Value, in_hand, observe, q_values, run_prices
+from autobct.build.network_value import one_more_run
 from autobct.build.train import square_root
+from autobct.value.rules import Rule, gauss_hermite, stratified
 
 Policy = Callable[[Game, Beliefs, int], Tensor]
 """(game, beliefs, runs made) -> value of training at each control, (n, G)."""
@@ -102,16 +104,58 @@ def relaxed(value: Value) -> Policy:
 
 
 def shrinking(values: Sequence[Value]) -> Policy:
-    """One lookahead on V_left with one run less left each time; when V_2 is used up, depth 2 on the fly.
+    """One lookahead on V_left with one run less left each time; when V_2 is used up, on one more run.
 
-    values: V_2, V_3, ..  Foresight that shrinks cannot run away on an error that says "there is more to learn".
+    values: V_2, V_3, ..  Foresight that shrinks cannot run away on an error that says "there is more to learn".  The
+    first run, of which nothing is known but the prior, is chosen by two lookaheads: where least is known a map errs
+    most, and after two runs more is known.
     """
+    known = [one_more_run, *values]
 
     def policy(game: Game, beliefs: Beliefs, runs: int) -> Tensor:
-        left = len(values) - 1 - runs
-        return q_values(game, beliefs, values[left]) if left >= 0 else depth_two(game, beliefs, runs)
+        if runs == 0 and len(known) > 1:
+            same = two_steps(game, beliefs.rows(slice(0, 1)), known[-2])
+            return same.expand(len(beliefs), -1)
+        return q_values(game, beliefs, known[max(len(known) - 1 - runs, 0)])
 
     return policy
+
+
+def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
+    """OTF(x, 2; value) of one belief with nothing in hand: the value of a run at each control.  (1, G)."""
+    (z, z_weight), (w, w_weight) = _rule(stratified(12), game), _rule(_cost_rule(game, 4), game)
+    finer = replace(game, cost_rule=_rule(_cost_rule(game, 3), game))
+    size, count = len(game.features), len(z) * len(w)
+    control = torch.arange(size, device=game.device).repeat_interleave(count)
+    many = prior.rows(torch.zeros(size * count, dtype=torch.long, device=game.device))
+    phi = game.features[control]
+
+    def seen(mean: Tensor, cov: Tensor, noise: Tensor, surprise: Tensor) -> Tensor:
+        step = ((phi @ cov[0] * phi).sum(-1).clamp(min=0) + noise[0] ** 2).sqrt()
+        return (mean * phi).sum(-1) + step * surprise
+
+    score = seen(many.score_mean, prior.score_cov, prior.score_noise, z.repeat_interleave(len(w)).repeat(size))
+    cost = seen(many.cost_mean, prior.cost_cov, prior.cost_noise, w.repeat(size * len(z)))
+    after = observe(game, many, control, score, cost)
+    going_on = torch.cat([q_values(finer, after.rows(part), value).amax(1) for part in _slices(len(after))])
+    worth = torch.maximum(in_hand(game, after), going_on).reshape(size, len(z), len(w))
+    cost_var = (game.features @ prior.cost_cov[0] * game.features).sum(-1).clamp(min=0)
+    price = run_prices(game, prior.cost_mean @ game.features.T, cost_var, prior.cost_noise, prior.price)
+    return (worth * z_weight[:, None] * w_weight).sum((-2, -1)) - price
+
+
+def _cost_rule(game: Game, count: int) -> Rule:
+    """As `foresight.steps_on_top`."""
+    return gauss_hermite(3) if game.log_cost else stratified(count)
+
+
+def _rule(rule: Rule, game: Game) -> tuple[Tensor, Tensor]:
+    points, weights = (torch.as_tensor(part, dtype=torch.float32) for part in (rule.points, rule.weights))
+    return points.to(game.device), weights.to(game.device)
+
+
+def _slices(count: int, step: int = 512) -> list[slice]:
+    return [slice(start, start + step) for start in range(0, count, step)]
 
 
 def depth_two(game: Game, beliefs: Beliefs, runs: int = 0) -> Tensor:

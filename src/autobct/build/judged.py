@@ -14,11 +14,11 @@ from autobct.belief.prior import Prior
 from autobct.build import judge
 from autobct.build.certificate import CAP, Advance, Duel, joined
 from autobct.build.game import Beliefs, Game, Value, make_game
-from autobct.build.layout import judging_controls
+from autobct.build.layout import training_controls
 from autobct.build.network_value import NetworkValue, as_value
 from autobct.build.train import stack_priors
 from autobct.value.features import references_first
-from autobct.value.map import ValueMap
+from autobct.value.map import CAUTION, ValueMap
 from autobct.value.map_spec import BASES, MapSpec
 from autobct.value.network import Network
 
@@ -64,8 +64,9 @@ def network_value(network: Network, spec: MapSpec, device: str) -> NetworkValue:
 
 
 def values_of(value_map: ValueMap, device: str) -> list[Value]:
-    """V_2, V_3, ..  as continuations."""
-    return [as_value(network_value(one, value_map.spec, device)) for one in value_map.networks]  # type: ignore[misc]
+    """V_2, V_3, ..  as continuations, with the caution of a decision."""
+    spec = value_map.spec
+    return [as_value(network_value(one, spec, device), caution=CAUTION) for one in value_map.networks]  # type: ignore[misc]
 
 
 def torch_duel(
@@ -80,7 +81,7 @@ def torch_duel(
     advance: Advance = lambda count: None,
 ) -> Duel:
     """Both policies from one prior on the same truths and noise; the draws depend on seed, draws and device."""
-    game = game_of(spec, judging_controls(spec.dim), device=device, score_nodes=12, cost_nodes=4)
+    game = game_of(spec, training_controls(spec.dim), device=device)
     start = stack_priors([prior], game, price=price)
     luck = judge.draw_luck(game, start, draws, CAP, torch.Generator(device=device).manual_seed(seed))
     policy, chunk = judge.shrinking(values), _CHUNK[game.device.type, spec.dim]

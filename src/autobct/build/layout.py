@@ -43,13 +43,8 @@ def neighbour_pairs(dim: int) -> Indices:
 
 
 def training_controls(dim: int) -> Array:
-    """Candidates that values are learned on: 21 in 1-D, 9 x 9 in 2-D."""
+    """Candidates that values are learned on, and policies judged on: 21 in 1-D, 9 x 9 in 2-D."""
     return control_grid(21 if dim == 1 else 9, dim)
-
-
-def judging_controls(dim: int) -> Array:
-    """Candidates that policies are judged on: 41 in 1-D, 9 x 9 in 2-D."""
-    return control_grid(41 if dim == 1 else 9, dim)
 
 
 def default_names(dim: int, cost: str) -> tuple[str, ...]:

@@ -121,12 +121,12 @@ def outcome_free(view: Outlook, scale: Tensor, *, log_cost: bool) -> Tensor:
     )
 
 
-def as_value(network: NetworkValue) -> object:
-    """The network as a continuation for `q_values`."""
+def as_value(network: NetworkValue, *, caution: float = 0.0) -> object:
+    """The network as a continuation for `q_values`; caution: what the addition is marked down by."""
 
     def value(game: Game, view: Outlook) -> Tensor:
         last, scale, added = network(view, log_cost=game.log_cost, recall=game.recall)
-        return last + scale * added.clamp(0.0, 4.0)
+        return last + scale * (added - caution).clamp(0.0, 4.0)
 
     return value
 

@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.prior import Prior
-from autobct.build.certificate import Duel, Row, numpy_duel, row_of, shrinking
+from autobct.build.certificate import Duel, Row, numpy_duel, row_of
 from autobct.build.forest_file import KIND as FOREST
 from autobct.build.forest_file import NOTES, probe_error, read_forest
 from autobct.build.forest_map import ForestMap
-from autobct.build.layout import PAPER_NAMES, judging_controls, priors_of
+from autobct.build.layout import PAPER_NAMES, priors_of, training_controls
 from autobct.maps.container import Tensors, unpack
 from autobct.maps.library import read_map
 from autobct.maps.library import verify as verify_network
 from autobct.maps.store import read_file, read_shipped, shipped
+from autobct.tuning.policy import mapped
 from autobct.value.features import references_first
 from autobct.value.map import ValueMap, mismatches
 from autobct.value.map_spec import MapMismatch
@@ -166,11 +167,12 @@ def _slow_trial(
 ) -> Trial:
     """Without torch."""
     spec = value_map.spec
-    controls = references_first(spec.references, judging_controls(spec.dim))
+    controls = references_first(spec.references, training_controls(spec.dim))
+    policy = mapped(value_map)(controls, seed)
 
     def play(prior: Prior, advance: Callable[[int], None]) -> Duel:
         rng = np.random.default_rng(seed)
-        return numpy_duel(shrinking(value_map), prior, terms, controls, draws=draws, rng=rng, advance=advance)
+        return numpy_duel(policy, prior, terms, controls, draws=draws, rng=rng, advance=advance)
 
     note = "The map's policy against depth 2, in NumPy: slow; it is quicker with torch, pip install 'autobct[build]'."
     return Trial(names, terms.price, note, "NumPy", priors, play)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,9 +17,10 @@ from matplotlib.figure import Figure
 
 from autobct.belief.arrays import Array
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.gaussian import Belief, Gaussian
+from autobct.belief.gaussian import Gaussian
+from autobct.tuning.fold import beliefs
+from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
-from autobct.tuning.tuner import Run
 
 _MOST_RUNS, _LATEST = 5, 4  # with more runs than these only the latest are drawn beside the prior
 _QUANTILES = np.array([-1.96, -1.0, 0.0, 1.0, 1.96])[:, None]  # 95 % band, 68 % band, middle
@@ -59,16 +59,6 @@ def belief_figure(
     return figure
 
 
-def beliefs(problem: Problem, history: Sequence[Run]) -> list[Belief]:
-    """The prior and the belief after each run: the history folded by the Kalman filter."""
-
-    def learn(belief: Belief, run: Run) -> Belief:
-        score = None if run.score is None else problem.score_scale.to_model(run.score)
-        return problem.prior.model.observe(belief, run.control, score=score, cost=problem.cost_observed(run.cost))
-
-    return list(accumulate(history, learn, initial=problem.prior.belief))
-
-
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a PNG or SVG, as the file's name says; the same figure gives the same file."""
     check_figure_path(path)
@@ -104,7 +94,10 @@ class _FigureRow:
 
 
 def _rows(problem: Problem, history: Sequence[Run]) -> tuple[_FigureRow, _FigureRow]:
-    model, past = problem.prior.model, beliefs(problem, history)
+    """What is drawn, on the scales that the whole history shows."""
+    steps = beliefs(problem, history)
+    problem, past = steps[-1].problem, [step.belief for step in steps]
+    model = problem.prior.model
     score_features, cost_features = model.score_basis(_CONTROLS), model.cost_basis(_CONTROLS)
     controls = np.array([run.control[0] for run in history])
     scores = [np.nan if run.score is None else problem.score_scale.to_model(run.score) for run in history]

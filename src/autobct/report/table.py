@@ -18,8 +18,9 @@ from rich.text import Text
 
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train, short
+from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
-from autobct.tuning.tuner import Run, Tuner
+from autobct.tuning.tuner import Tuner
 
 _NONE = "-"
 _NUMBER_WIDTH = 5  # of 0.123: a column keeps its width while the rows come in

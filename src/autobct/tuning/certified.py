@@ -8,11 +8,12 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.tuning.problem import Problem
-from autobct.tuning.scale import Affine
 from autobct.value.certificate import Certificate, Progress, certify
 from autobct.value.simulate import ControlValues
 from autobct.value.state import State, Terms, view
 from autobct.value.worth import Estimate
+
+_SMALL = 1e-4  # a step in model units
 
 
 def certificate_of(
@@ -32,7 +33,12 @@ def certificate_of(
     start = view(problem.prior.belief, problem.prior.model, problem.controls)
     policy = values if max_runs is None else at_most(values, max_runs)
     found = certify(start, problem.terms, {name: policy}, seconds=seconds, seed=seed, progress=progress)
-    return replace(found, lower=_raw(found.lower, problem), upper=_raw(found.upper, problem))
+    return replace(
+        found,
+        lower=_raw(found.lower, problem),
+        upper=_raw(found.upper, problem),
+        minimized=problem.direction == "minimize",
+    )
 
 
 def at_most(values: ControlValues, runs: int) -> ControlValues:
@@ -49,6 +55,5 @@ def at_most(values: ControlValues, runs: int) -> ControlValues:
 def _raw(found: Estimate, problem: Problem) -> Estimate:
     """In the user's units; on a log scale the error is that of a small change."""
     scale = problem.score_scale
-    mean = float(scale.to_raw(found.mean))
-    steep = scale.unit if isinstance(scale, Affine) else scale.unit * mean
-    return replace(found, mean=mean, error=found.error * steep)
+    below, above = (float(scale.to_raw(found.mean + step)) for step in (-_SMALL, _SMALL))
+    return replace(found, mean=float(scale.to_raw(found.mean)), error=found.error * abs(above - below) / (2 * _SMALL))

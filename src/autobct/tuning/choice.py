@@ -20,6 +20,11 @@ def shipped_for(problem: Problem) -> str | None:
     return next((name for name in names if ("log" in name) == log_cost), None)
 
 
+def chosen_policy(policy: Policy | None, problem: Problem, seed: int) -> tuple[ControlValues, str]:
+    """The policy of the caller's if there is one, else the default; and a sentence about it."""
+    return default_policy(problem, seed) if policy is None else told_policy(policy, problem, seed)
+
+
 def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[ControlValues, str]:
     """A policy of the caller's, ready, and a sentence about it; MapMismatch if it stands on a map that does not fit."""
     check_policy(policy)

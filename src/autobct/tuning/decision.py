@@ -22,6 +22,7 @@ class Train:
     value:          expected final score minus all further costs when going on   (V)
     stop_value:     the best alternative: the score in hand when stopping now; None before the first finished run
     overhead:       the part of price_of_run that is fixed, whatever the run costs
+    note:           what else there is to know, told once: a range that was left, a model alarm
     """
 
     trial: int
@@ -34,10 +35,15 @@ class Train:
     value: float
     stop_value: float | None
     overhead: float = 0.0
+    note: str = ""
 
     @property
     def why(self) -> str:
-        """One sentence with numbers."""
+        """One sentence with numbers, and the note if there is one."""
+        return f"{self._sentence} {self.note}".rstrip()
+
+    @property
+    def _sentence(self) -> str:
         stated = ", ".join(f"{name}={short(value)}" for name, value in self.params.items())
         if self.stop_value is None:
             return (
@@ -53,20 +59,29 @@ class Train:
 class Stop:
     """Stop tuning.
 
-    reason:           "not worth it", "max_runs", "horizon", "failing" or "nothing left"
+    reason:           "not worth it", "max_runs", "max_cost", "deadline", "horizon", "failing" or "nothing left"
     runs:             runs made so far   (tau)
     value:            the score in hand, as believed; None if no run finished
     best_alternative: the best next run, which is not worth its price; None if there is none to make
+    left, cheapest:   at a limit of cost: what is left, and what the cheapest next run may well cost
+    note:             what else there is to know, told once
     """
 
     reason: str
     runs: int
     value: float | None
     best_alternative: Train | None = None
+    left: float | None = None
+    cheapest: float | None = None
+    note: str = ""
 
     @property
     def why(self) -> str:
-        """One sentence with numbers."""
+        """One sentence with numbers, and the note if there is one."""
+        return f"{self._sentence} {self.note}".rstrip()
+
+    @property
+    def _sentence(self) -> str:
         head = f"Stopped after {self.runs} run{'s' if self.runs != 1 else ''}: "
         if self.reason == "not worth it" and self.best_alternative is not None:
             best = self.best_alternative
@@ -74,12 +89,18 @@ class Stop:
             return (
                 f"{head}the best next run would {_gains(best.expected_gain)} and cost {best.price_of_run:.3g}{fixed}."
             )
+        if self.left is not None and self.cheapest is not None:
+            of = "until the deadline" if self.reason == "deadline" else f"of {self.reason}"
+            left = f"{max(self.left, 0.0):.3g} is left {of}"
+            return f"{head}the cheapest next run may well cost {self.cheapest:.3g}, and {left}."
         return head + _REASONS[self.reason]
 
 
 _REASONS = {
     "not worth it": "no further run is worth its price.",
     "max_runs": "that is as many as max_runs allows.",
+    "max_cost": "nothing is left of max_cost.",
+    "deadline": "the deadline has come.",
     "horizon": "that is as many as the exact method's horizon allows.",
     "failing": "the last ten all failed, so the fault is likely not in the params.",
     "nothing left": "every candidate has failed.",

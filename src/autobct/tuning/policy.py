@@ -42,10 +42,11 @@ class MapPolicy:
 
 
 def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
-    """One lookahead on a value map whose foresight shrinks by one run with every run made; then depth 2 on the fly.
+    """One lookahead on a value map whose foresight shrinks by one run with every run made, to V_1.
 
     With n runs made the continuation is V_{horizon - 1 - n}; horizon: K + 2 if not given, all that the map knows.
-    Foresight that shrinks cannot run away on an error that says "there is more to learn".
+    Foresight that shrinks cannot run away on an error that says "there is more to learn".  The first run is chosen by
+    two lookaheads: where least is known a map errs most, and after two runs more is known.
     """
     first = _horizon_of(value_map, horizon)
 
@@ -53,10 +54,9 @@ def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
         ahead = foresight(value_map, controls)
 
         def values(state: State, terms: Terms, runs: int) -> Array:
-            left = first - 1 - runs
-            if left >= 2:
-                return ahead.control_values(state, terms, left)
-            return on_the_fly(state, terms, depth=2)
+            if runs == 0 and first > 2:
+                return ahead.on_top(state, terms, first - 2, depth=2)
+            return ahead.control_values(state, terms, max(first - 1 - runs, 1))
 
         return values
 

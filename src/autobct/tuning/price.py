@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass
 from numbers import Real
 
-__all__ = ["Price", "parse_price"]
+__all__ = ["Price", "parse_price", "price_from"]
 
 _EXAMPLE = "write it as score per cost, e.g. '0.01 per 30s'"
+_FROM = "write e.g. price_from(gain=0.01, seconds=60)"
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "": 1.0}  # "": the cost's own unit
 _SPELLINGS = {
     **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), "ms"),
@@ -71,6 +72,15 @@ def parse_price(price: float | int | str | Price) -> Price:
     return Price(_positive("price", price), 1.0, "")
 
 
+def price_from(gain: float = 0.01, seconds: float = 60.0) -> Price:
+    """The price at which `gain` of score is worth `seconds` of training: price_from(gain=0.01, seconds=60).
+
+    gain:     in the units in which the score is measured, an improvement, so positive in either direction
+    seconds:  of training that you would just give for it
+    """
+    return Price(_positive("gain", gain, _FROM), _positive("seconds", seconds, _FROM), "s")
+
+
 def _parse_text(text: str) -> Price:
     sides = _TEXT.fullmatch(text.strip())
     if sides is None:
@@ -90,11 +100,12 @@ def _parse_score(score: str, text: str) -> float:
         raise ValueError(f"price {text!r} must begin with a number, got {score!r}; {_EXAMPLE}") from None
 
 
-def _positive(name: str, value: object) -> float:
+def _positive(name: str, value: object, example: str = _EXAMPLE) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number or text, got {value!r}; {_EXAMPLE}")
+        wanted = "a number" if example is _FROM else "a number or text"
+        raise TypeError(f"{name} must be {wanted}, got {value!r}; {example}")
     if not (value > 0 and math.isfinite(value)):  # type: ignore[operator]  # Real promises no order; all of ours have one
-        raise ValueError(f"{name} must be positive and finite, got {value!r}; {_EXAMPLE}")
+        raise ValueError(f"{name} must be positive and finite, got {value!r}; {example}")
     return float(value)
 
 
@@ -112,3 +123,9 @@ def _unit(unit: object) -> str:
 
 def _short(number: float) -> str:
     return repr(number).removesuffix(".0")
+
+
+def seconds_of(unit: str) -> float | None:
+    """Seconds in a unit of time in any usual spelling; None if it is none."""
+    spelled = _SPELLINGS.get(unit.lower())
+    return _SECONDS[spelled] if spelled else None

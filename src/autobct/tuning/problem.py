@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,34 +22,72 @@ from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.tuning.price import Price, parse_price
-from autobct.tuning.scale import Affine, AffineLog, affine
+from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
 from autobct.tuning.space import Space
 from autobct.value.state import Terms
+
+Direction = Literal["maximize", "minimize"]
 
 OVERHEAD = 0.002
 """Fixed price of every run in units of the score range: ends loops of runs that cost nothing."""
 
 _TYPICAL_PRICE = 0.02  # without a cost_range: a run is taken to be worth about so much of the score range
-_UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
+UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
 _FARTHEST = 1e6  # in units of the score range: rounding errors of larger scores would exceed the price of a run
 _CHEAPEST = 1e-4  # in units of the cost range: below it a cost is too small to tell apart or to matter
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What was said of units, as it was said: where a run leaves a range, the problem is put again with a wider one.
+
+    score_scale:  of the stated range, or of (0, 1);  score_known: False if nothing was said of scores
+    cost_range:   None if nothing was said of costs
+    cost_guess:   without a cost_range: the cost of a typical run per unit of score, from the price
+    fixed:        units are the user's own (a prior, or a scale instead of a range) and stay as they are, (score, cost)
+    overhead:     of every run, in units of the score range
+    """
+
+    score_scale: Scale
+    score_known: bool
+    cost_range: tuple[float, float] | Affine | AffineLog | None
+    cost_guess: float
+    prior: Prior | None
+    fixed: tuple[bool, bool]
+    recall: bool
+    overhead: float
+
+
+Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
+"""Scale of scores, range of costs, and without the latter the cost of a typical run if it is not the guess."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
-    """Everything that stays the same during a tuning.  controls: (G, p) the candidates."""
+    """Everything that stays the same during a tuning, while runs keep to their ranges.
+
+    controls: (G, p) the candidates
+    ranges:   those that were stated or that runs have shown: all that tells this problem from the stated one
+    """
 
     space: Space
     price: Price
-    score_scale: Affine | AffineLog
+    score_scale: Scale
     cost_scale: Affine | AffineLog
     prior: Prior
     terms: Terms
     controls: Array
+    stated: Stated
+    ranges: Ranges
+
+    @property
+    def direction(self) -> Direction:
+        """Whether higher scores are better or lower ones."""
+        return "minimize" if isinstance(self.score_scale, Descending) else "maximize"
 
     def score_observed(self, raw_score: float) -> float:
         """Raw score in model units; a diverged one, a million ranges away, counts as just that far."""
-        if isinstance(self.score_scale, AffineLog) and raw_score <= 0:
+        if is_log(self.score_scale) and raw_score <= 0:
             raise ValueError(f"score must be positive on the log scale of score_range, got {raw_score!r}")
         with np.errstate(over="ignore"):
             score = float(self.score_scale.to_model(raw_score))
@@ -63,14 +101,20 @@ class Problem:
         return max(cost, _CHEAPEST) if self.terms.cost_model is LOG_LINEAR else cost
 
     def raw_gain(self, gain: float) -> float:
-        """A difference of scores in the user's units (of log score on a log scale)."""
+        """A difference of scores in the user's units (of log score on a log scale); positive if it is better."""
         return gain * self.score_scale.unit
+
+    def raw_net(self, raw_score: float, raw_cost: float) -> float:
+        """Score less the price of a cost, in the user's units of score: eq. (2), without overheads."""
+        worth = self.price.per_cost * raw_cost / self.score_scale.unit
+        return float(self.score_scale.to_raw(float(self.score_scale.to_model(raw_score)) - worth))
 
 
 def problem_of(
     space: Space | Mapping[str, Any],
     price: float | str | Price,
     *,
+    direction: Direction = "maximize",
     score_range: Sequence[float] | Affine | AffineLog | None = None,
     cost_range: Sequence[float] | Affine | AffineLog | None = None,
     prior: Prior | None = None,
@@ -80,35 +124,59 @@ def problem_of(
 ) -> Problem:
     """The problem a user described.
 
-    score_range: scores expected from the worst to the best params; (0, 1) if not given
+    direction:   "maximize" or "minimize" the score
+    score_range: scores expected from the lowest to the highest; (0, 1) if not given, until a run shows otherwise
     cost_range:  costs expected from the cheapest to the dearest params; guessed from the price if not given, or
                  (0, 1) with a prior of the user's
     prior:       a first belief of the user's, in model units; otherwise `default_prior` of a basis for the space
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
     overhead:    a fixed price of every run, in units of the score range
+
+    A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
     told_space, told_price = Space.of(space), parse_price(price)
     _check_prior(prior, told_space)
     _check_flag(recall, "recall")
-    score_scale = _score_scale(score_range)
-    log_cost = prior is None or prior.model.cost_model is LOG_LINEAR
-    guessed = _TYPICAL_PRICE * score_scale.unit / told_price.per_cost if prior is None else 1.0
-    cost_scale = _cost_scale(cost_range, guessed, log_cost)
-    first = prior or default_prior(basis_for(told_space), _expectations(cost_range))
-    per_score = told_price.per_cost / score_scale.unit  # of raw cost, in model units of score
-    return Problem(
-        told_space,
-        told_price,
-        score_scale,
-        cost_scale,
-        first,
-        Terms(
-            price=per_score * cost_scale.unit,
-            cost_model=first.model.cost_model,
-            recall=recall,
-            overhead=finite_number(overhead, "overhead", least=0.0) + _least(cost_scale, per_score),
-        ),
-        _controls(told_space, candidates),
+    fixed = prior is not None
+    stated = Stated(
+        _score_scale(score_range, direction),
+        score_range is not None,
+        _cost_range(cost_range),
+        _TYPICAL_PRICE / told_price.per_cost,
+        prior,
+        (fixed or isinstance(score_range, Affine | AffineLog), fixed or isinstance(cost_range, Affine | AffineLog)),
+        bool(recall),
+        finite_number(overhead, "overhead", least=0.0),
+    )
+    controls = _controls(told_space, candidates)
+    return put(told_space, told_price, controls, stated)
+
+
+def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> Problem:
+    """The problem in model units, with the stated ranges or with others that runs have shown."""
+    score_scale, cost_range, typical = ranges or (stated.score_scale, stated.cost_range, None)
+    guessed = stated.cost_guess * score_scale.unit if typical is None else typical
+    log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
+    cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
+    first = stated.prior or default_prior(basis_for(space), _expectations(cost_range))
+    terms = _terms(price, score_scale, cost_scale, first, stated)
+    shown = (score_scale, cost_range, typical)
+    return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
+
+
+def at_price(problem: Problem, price: Price) -> Problem:
+    """The same belief and scales at another price."""
+    terms = _terms(price, problem.score_scale, problem.cost_scale, problem.prior, problem.stated)
+    return replace(problem, price=price, terms=terms)
+
+
+def _terms(price: Price, score: Scale, cost: Affine | AffineLog, prior: Prior, stated: Stated) -> Terms:
+    per_score = price.per_cost / score.unit  # of raw cost, in model units of score
+    return Terms(
+        price=per_score * cost.unit,
+        cost_model=prior.model.cost_model,
+        recall=stated.recall,
+        overhead=stated.overhead + _least(cost, per_score),
     )
 
 
@@ -124,21 +192,34 @@ def basis_for(space: Space) -> Basis:
     return additive(space.dim, degree=degree, indicators=[i for group in space.groups for i in group])
 
 
-def _score_scale(score_range: Sequence[float] | Affine | AffineLog | None) -> Affine | AffineLog:
+def _score_scale(score_range: Sequence[float] | Affine | AffineLog | None, direction: object) -> Scale:
+    if direction not in ("maximize", "minimize"):
+        raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
     if isinstance(score_range, Affine | AffineLog):
-        return score_range
-    return affine((0.0, 1.0) if score_range is None else score_range, name="score_range")
+        scale: Affine | AffineLog = score_range
+    else:
+        scale = affine((0.0, 1.0) if score_range is None else score_range, name="score_range")
+    return Descending(scale) if direction == "minimize" else scale
+
+
+def _cost_range(
+    cost_range: Sequence[float] | Affine | AffineLog | None,
+) -> tuple[float, float] | Affine | AffineLog | None:
+    if cost_range is None:
+        return None
+    told = cost_range if isinstance(cost_range, Affine | AffineLog) else affine(cost_range, name="cost_range")
+    if told.low < 0:
+        raise ValueError(f"cost_range must not be negative, got {(told.low, told.high)!r}; write e.g. (1, 60)")
+    return told if told is cost_range else (told.low, told.high)
 
 
 def _cost_scale(
-    cost_range: Sequence[float] | Affine | AffineLog | None, guessed: float, log_cost: bool
+    cost_range: tuple[float, float] | Affine | AffineLog | None, guessed: float, log_cost: bool
 ) -> Affine | AffineLog:
     """A log scale is for the linear cost model (the price is then per unit of log cost); log-linear has its own."""
     if cost_range is None:
         return Affine(0.0, guessed)
-    told = cost_range if isinstance(cost_range, Affine | AffineLog) else affine(cost_range, name="cost_range")
-    if told.low < 0:
-        raise ValueError(f"cost_range must not be negative, got {(told.low, told.high)!r}; write e.g. (1, 60)")
+    told = cost_range if isinstance(cost_range, Affine | AffineLog) else Affine(*cost_range)
     return Affine(0.0, told.high) if log_cost else told
 
 
@@ -147,12 +228,12 @@ def _least(scale: Affine | AffineLog, per_score: float) -> float:
     return 0.0 if isinstance(scale, AffineLog) else per_score * scale.low
 
 
-def _expectations(cost_range: Sequence[float] | Affine | AffineLog | None) -> Expectations:
-    """How the told range of costs centres and spreads the prior of the log cost, in units of its upper end."""
+def _expectations(cost_range: tuple[float, float] | Affine | AffineLog | None) -> Expectations:
+    """How the range of costs centres and spreads the prior of the log cost, in units of its upper end."""
     if cost_range is None:
-        return Expectations(cost_level=0.0, cost_spread=_UNKNOWN_SPREAD)
-    told = cost_range if isinstance(cost_range, Affine | AffineLog) else affine(cost_range, name="cost_range")
-    width = min(math.log(told.high / max(told.low, 1e-2 * told.high)), math.log(100.0))
+        return Expectations(cost_level=0.0, cost_spread=UNKNOWN_SPREAD)
+    low, high = cost_range if isinstance(cost_range, tuple) else (cost_range.low, cost_range.high)
+    width = min(math.log(high / max(low, 1e-2 * high)), math.log(100.0))
     return Expectations(cost_level=-width / 2, cost_spread=max(width / 4, 0.1), cost_shape=max(width / 2, 0.1))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 
-__all__ = ["Affine", "AffineLog", "affine", "affine_log"]
+__all__ = ["Affine", "AffineLog", "Descending", "Scale", "affine", "affine_log"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,63 @@ class AffineLog:
     def to_raw(self, model: float | Array) -> Any:
         """model: number or array of any shape, in model units; returns the same shape in raw units."""
         return _same(np.exp(math.log(self.low) + self.unit * np.asarray(model, dtype=float)))
+
+
+@dataclass(frozen=True, slots=True)
+class Descending:
+    """The scale of something to minimise: h = 1 - the rising scale's, 1 at `low`, 0 at `high`.
+
+    The one place where a direction turns: above it all is the user's own numbers, below it higher is better.
+    """
+
+    rising: Affine | AffineLog
+
+    @property
+    def low(self) -> float:
+        """The best raw value of the range."""
+        return self.rising.low
+
+    @property
+    def high(self) -> float:
+        """The worst raw value of the range."""
+        return self.rising.high
+
+    @property
+    def unit(self) -> float:
+        """Raw units per model unit, positive."""
+        return self.rising.unit
+
+    @overload
+    def to_model(self, raw: float) -> float: ...
+    @overload
+    def to_model(self, raw: Array) -> Array: ...
+    def to_model(self, raw: float | Array) -> Any:
+        """raw: number or array of any shape, as measured; returns the same shape in model units."""
+        return 1.0 - self.rising.to_model(raw)
+
+    @overload
+    def to_raw(self, model: float) -> float: ...
+    @overload
+    def to_raw(self, model: Array) -> Array: ...
+    def to_raw(self, model: float | Array) -> Any:
+        """model: number or array of any shape, in model units; returns the same shape in raw units."""
+        return self.rising.to_raw(1.0 - np.asarray(model, dtype=float))
+
+
+Scale = Affine | AffineLog | Descending
+"""How a measured number and the model's are translated into each other."""
+
+
+def is_log(scale: Scale) -> bool:
+    """Whether raw values must be positive: a scale of their logarithms, in either direction."""
+    return isinstance(scale.rising if isinstance(scale, Descending) else scale, AffineLog)
+
+
+def between(scale: Scale, low: float, high: float) -> Scale:
+    """The same kind of scale with 0 and 1 where this one has `low` and `high`."""
+    if isinstance(scale, Descending):
+        return Descending(type(scale.rising)(float(scale.to_raw(high)), float(scale.to_raw(low))))
+    return type(scale)(float(scale.to_raw(low)), float(scale.to_raw(high)))
 
 
 def affine(range: Sequence[float] | Array, *, name: str) -> Affine:

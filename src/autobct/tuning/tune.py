@@ -2,58 +2,32 @@
 
 from __future__ import annotations
 
+import datetime
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from autobct.belief.arrays import Array, finite_number, whole_number
 from autobct.belief.prior import Prior
 from autobct.tuning.decision import Decision, Train
+from autobct.tuning.history import Run
+from autobct.tuning.limits import Deadline, Left
 from autobct.tuning.policy import Policy
 from autobct.tuning.price import Price
-from autobct.tuning.problem import OVERHEAD
+from autobct.tuning.problem import OVERHEAD, Direction
+from autobct.tuning.progress import Callback, listeners
+from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Space
-from autobct.tuning.tuner import Run, Tuner
+from autobct.tuning.tuner import Tuner
+
+__all__ = ["Result", "TrainingFunction", "TuningError", "tune"]
 
 TrainingFunction = Callable[[dict[str, Any]], Any]
 """params -> score (its wall time is the cost), or params -> (score, cost)."""
-
-
-class TuningError(RuntimeError):
-    """No run finished, or one failed and the user asked to hear of it.  history: all runs, failed ones included."""
-
-    def __init__(self, message: str, history: tuple[Run, ...]) -> None:
-        super().__init__(message)
-        self.history = history
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Result:
-    """The model to use and what it took.
-
-    params:   of the model to use
-    score:    its observed score;  expected_score: what is believed of it, all runs considered
-    cost:     of all runs together, failed ones included
-    why:      one sentence, why the tuning stopped
-    history:  every run;  decisions: what was decided before each of them, and at the end
-    """
-
-    params: dict[str, Any]
-    score: float
-    expected_score: float
-    cost: float
-    why: str
-    history: tuple[Run, ...]
-    decisions: tuple[Decision, ...]
-    tuner: Tuner
-
-    def __str__(self) -> str:
-        """The answer in two lines."""
-        believed = f"{self.score:.4g} (believed {self.expected_score:.4g}, all runs considered)"
-        return f"{self.params} scores {believed}; {_runs(self.history)} cost {self.cost:.4g}.\n{self.why}"
 
 
 def tune(
@@ -61,6 +35,7 @@ def tune(
     space: Space | Mapping[str, Any],
     *,
     price: float | str | Price,
+    direction: Direction = "maximize",
     score_range: Sequence[float] | Affine | AffineLog | None = None,
     cost_range: Sequence[float] | Affine | AffineLog | None = None,
     prior: Prior | None = None,
@@ -68,54 +43,108 @@ def tune(
     recall: bool = True,
     repeats: int = 1,
     max_runs: int | None = None,
+    max_cost: float | None = None,
+    deadline: float | str | datetime.datetime | datetime.timedelta | None = None,
     candidates: Array | int | None = None,
     overhead: float = OVERHEAD,
     on_failure: Literal["record", "raise"] = "record",
+    callbacks: Sequence[Callback] = (),
+    verbose: bool | TextIO = False,
     seed: int | None = None,
 ) -> Result:
     """Train until further training is not worth its price; return the model to use, and why it stopped.
 
-    train:        params -> score, higher is better; its wall time in seconds is the cost.  Or params -> (score, cost)
+    train:        params -> score; its wall time in seconds is the cost.  Or params -> (score, cost)
     space:        {"n_estimators": Int(1, 100), "learning_rate": Float(1e-4, 1, log=True)}; Optuna's distributions too
-    price:        what cost is worth in score: "0.01 per 30s", "1% per 10min", or a number, score per unit of cost
-    score_range:  scores expected from the worst to the best params; (0, 1) if not given
-    cost_range:   costs expected from the cheapest to the dearest params; guessed from the price if not given
+    price:        what cost is worth in score: "0.01 per 30s", "1% per 10min", `price_from(gain=0.01, seconds=60)`, or a
+                  number, score per unit of cost
+    direction:    "maximize" the score, or "minimize" it, as of a loss
+    score_range:  lowest and highest score to expect, about; (0, 1) if not given; a run outside widens it
+    cost_range:   lowest and highest cost to expect, about; guessed from the price if not given; widened alike
     recall:       return the best believed of all models trained (True), or the last one as in the paper (False)
     repeats:      trainings per run; the score is their median, the cost their sum
+    max_runs:     no more runs than this
+    max_cost:     start no run that is likely to bring the total cost above this
+    deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
     overhead:     a fixed price of every run, in units of the score range: deciding and launching are never free
     on_failure:   "record" goes on after a failed run, "raise" ends the tuning with a TuningError
+    callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
+                  a range that was left (`Note`) or a model alarm (`Alarm`); one that raises is dropped with a warning
+    verbose:      True prints what happens, a stream prints it there
     """
     _check_call(train, repeats, on_failure)
+    heard = listeners(callbacks, verbose)
+    clock = None if deadline is None else Deadline.of(deadline, time.perf_counter)
     tuner = Tuner(
         space,
         price=price,
+        direction=direction,
         score_range=score_range,
         cost_range=cost_range,
         prior=prior,
         policy=policy,
         recall=recall,
         max_runs=max_runs,
+        max_cost=max_cost,
         candidates=candidates,
         overhead=overhead,
         seed=seed,
     )
     decisions: list[Decision] = []
-    own_cost = False  # whether train has told costs of its own, in units that need not be seconds
+    times = Times(time.perf_counter())
     try:
-        while isinstance(decision := tuner.ask(), Train):
+        while isinstance(decision := tuner.ask(times.left(tuner, clock)), Train):
             decisions.append(decision)
-            outcome, cause = _trial(train, decision, repeats, own_cost)
-            own_cost = outcome.pop("own_cost")
+            heard.tell(tuner, decision)
+            outcome, cause = _trial(train, decision, repeats, times)
             run = _told(tuner, decision, outcome)
+            times.charge(tuner)
+            heard.news(tuner, run)
             if run.error is not None and on_failure == "raise":
                 raise TuningError(f"run {run.trial + 1} failed: {run.error}", tuner.history) from cause
         decisions.append(decision)
+        heard.tell(tuner, decision)
         why = decision.why
     except KeyboardInterrupt:
         if tuner.best is None:
             raise
-        why = f"Interrupted after {_runs(tuner.history)}."
-    return _result(tuner, why, decisions)
+        why = f"Interrupted after {count(len(tuner.history))}."
+    finally:
+        heard.close()
+    return tuner.result(why, decisions, deciding=times.deciding)
+
+
+@dataclass(slots=True)
+class Times:
+    """Where the time goes.  started: on the clock;  training: seconds in runs;  own_cost: told by `train` itself."""
+
+    started: float
+    training: float = 0.0
+    own_cost: bool = False  # in units that need not be seconds
+
+    @property
+    def deciding(self) -> float:
+        """Seconds that went elsewhere than into runs."""
+        return max(time.perf_counter() - self.started - self.training, 0.0)
+
+    def charge(self, tuner: Tuner) -> None:
+        """Where the cost is time, the time to decide is cost as well; known once a run has finished."""
+        if not self.own_cost and tuner.best is not None:
+            tuner.charge(max(self.deciding - tuner.charged, 0.0))
+
+    def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
+        """What the next run may cost until the deadline.
+
+        Costs of the user's own are taken to be time at the pace of the runs so far; before the first one only a price
+        per time says that costs are seconds, and otherwise it is enough that the deadline has not come.
+        """
+        if deadline is None:
+            return None
+        left, cost = deadline.left(), math.fsum(run.cost for run in tuner.history)
+        if left <= 0.0 or not (self.own_cost or tuner.history or tuner.problem.price.unit):
+            return Left(left if left <= 0.0 else math.inf, "deadline")
+        pace = self.training / cost if self.own_cost and cost > 0.0 and self.training > 0.0 else 1.0
+        return Left(left / pace, "deadline")
 
 
 def _told(tuner: Tuner, decision: Train, outcome: dict[str, Any]) -> Run:
@@ -127,7 +156,7 @@ def _told(tuner: Tuner, decision: Train, outcome: dict[str, Any]) -> Run:
 
 
 def _trial(
-    train: TrainingFunction, decision: Train, repeats: int, own_cost: bool
+    train: TrainingFunction, decision: Train, repeats: int, times: Times
 ) -> tuple[dict[str, Any], BaseException | None]:
     """Train `repeats` times; what to tell the tuner, score and cost or error and cost, and what raised the error.
 
@@ -142,11 +171,13 @@ def _trial(
             returned = train(dict(decision.params))
         except (Exception, SystemExit) as raised:  # a script that exits has failed; it must not take the rest along
             took = time.perf_counter() - started
-            spent += decision.expected_cost / repeats if own_cost else took
+            times.training += took
+            spent += decision.expected_cost / repeats if times.own_cost else took
             error, cause = f"{type(raised).__name__}: {raised}", raised
             continue
         took = time.perf_counter() - started
-        own_cost = own_cost or _is_pair(returned)
+        times.training += took
+        times.own_cost = times.own_cost or _is_pair(returned)
         cost = took
         try:
             cost = _cost(returned, took)
@@ -155,8 +186,8 @@ def _trial(
             error, cause = f"{wrong}; return a score, or (score, cost)", wrong
         spent += cost
     if scores:
-        return {"score": statistics.median(scores), "cost": spent, "own_cost": own_cost}, None
-    return {"error": error, "cost": spent, "own_cost": own_cost}, cause
+        return {"score": statistics.median(scores), "cost": spent}, None
+    return {"error": error, "cost": spent}, cause
 
 
 def _is_pair(returned: object) -> bool:
@@ -174,27 +205,6 @@ def _cost(returned: Any, took: float) -> float:
     if not _is_pair(returned):
         return took
     return finite_number(returned[1], "the cost that train returned", least=0.0)
-
-
-def _result(tuner: Tuner, why: str, decisions: Sequence[Decision]) -> Result:
-    best = tuner.best
-    if best is None or best.score is None:
-        last = f"; the last of {len(tuner.history)} failed with {tuner.history[-1].error}" if tuner.history else ""
-        raise TuningError(f"no run finished{last}", tuner.history)
-    return Result(
-        params=dict(best.params),
-        score=best.score,
-        expected_score=tuner.believed_score(best.control),
-        cost=tuner.total_cost,
-        why=why,
-        history=tuner.history,
-        decisions=tuple(decisions),
-        tuner=tuner,
-    )
-
-
-def _runs(history: Sequence[Run]) -> str:
-    return "1 run" if len(history) == 1 else f"{len(history)} runs"
 
 
 def _check_call(train: object, repeats: object, on_failure: object) -> None:

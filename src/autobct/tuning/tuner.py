@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,42 +15,33 @@ from autobct.belief.gaussian import Belief, Gaussian, Seen
 from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
+from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
 from autobct.tuning.certified import certificate_of
-from autobct.tuning.choice import default_policy, told_policy
+from autobct.tuning.choice import chosen_policy
 from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.explain import Explanation, explained
+from autobct.tuning.fold import Learned, extended
+from autobct.tuning.forecast import Forecast, forecast
+from autobct.tuning.history import Note, Run
+from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, is_last, positive_number, tightest
 from autobct.tuning.policy import Policy
+from autobct.tuning.position import Position, decide
 from autobct.tuning.price import Price
-from autobct.tuning.problem import OVERHEAD, Problem, problem_of
+from autobct.tuning.problem import OVERHEAD, Direction, Problem, at_price, problem_of
+from autobct.tuning.ranges import notes_of, shown
+from autobct.tuning.result import Result, result_of
 from autobct.tuning.scale import Affine, AffineLog
+from autobct.tuning.settings import settings_of
 from autobct.tuning.space import Space
+from autobct.tuning.windows import window
 from autobct.value.certificate import Certificate, Progress
 from autobct.value.simulate import KEPT
-from autobct.value.state import State, keep, run_price, stop_value
+from autobct.value.state import State, keep
 
-_FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
+__all__ = ["Run", "Tuner"]
+
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
-_DIVERGED = 2.0  # so many score ranges below the best, a score counts as just that bad
-_HOPELESS = 100.0  # a first score so many ranges below the score range has diverged
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """One finished or failed run, in the user's units.
-
-    score:   the observed score; None if the run failed
-    cost:    what it cost, failed or not
-    error:   why it failed; None if it did not
-    believed: the believed score at its params after this run
-    """
-
-    trial: int
-    params: Mapping[str, Any]
-    control: Array
-    score: float | None
-    cost: float
-    error: str | None
-    believed: float
 
 
 class Tuner:
@@ -67,19 +59,22 @@ class Tuner:
         space: Space | Mapping[str, Any],
         *,
         price: float | str | Price,
+        direction: Direction = "maximize",
         score_range: Sequence[float] | Affine | AffineLog | None = None,
         cost_range: Sequence[float] | Affine | AffineLog | None = None,
         prior: Prior | None = None,
         policy: Policy | None = None,
         recall: bool = True,
         max_runs: int | None = None,
+        max_cost: float | None = None,
         candidates: Array | int | None = None,
         overhead: float = OVERHEAD,
         seed: int | None = None,
     ) -> None:
-        self.problem: Problem = problem_of(
+        problem = problem_of(
             space,
             price,
+            direction=direction,
             score_range=score_range,
             cost_range=cost_range,
             prior=prior,
@@ -88,28 +83,38 @@ class Tuner:
             overhead=overhead,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
-        told_seed = 0 if seed is None else whole_number(seed, "seed", example=0, least=0)
-        self._values, self._policy_note = (
-            default_policy(self.problem, told_seed) if policy is None else told_policy(policy, self.problem, told_seed)
-        )
-        self._belief = self.problem.prior.belief
-        model, controls = self.problem.prior.model, self.problem.controls
+        self._max_cost = None if max_cost is None else positive_number(max_cost, "max_cost", example=3600)
+        self._seed = 0 if seed is None else whole_number(seed, "seed", example=0, least=0)
+        self._policy = policy
+        self._values, self._policy_note = chosen_policy(policy, problem, self._seed)
+        model, controls = problem.prior.model, problem.controls
         self._features = model.score_basis(controls), model.cost_basis(controls)  # (G, J) each
         self._noise = (
             noise_at(model.score_noise, controls, "score_noise"),
             noise_at(model.cost_noise, controls, "cost_noise"),
         )
+        self._start(problem)
+
+    def _start(self, problem: Problem) -> None:
+        self._known = Learned(problem, problem.prior.belief)
+        self._watch = Watch()
+        self._alarm: Alarm | None = None
         self._runs: list[Run] = []
+        self._notes: list[Note] = []
         self._finished: dict[int, int] = {}  # candidate -> its last finished run, in order of training
         self._failed: set[int] = set()
-        self._shown: Indices = np.arange(len(self.problem.controls))  # what a lookahead sees: the nearest not failed
         self._pending: dict[int, tuple[Train, int]] = {}
-        self._asked = 0
+        self._asked, self._heard, self._charged = 0, 0, 0.0
+
+    @property
+    def problem(self) -> Problem:
+        """What is tuned, with the ranges that the runs so far have shown."""
+        return self._known.problem
 
     @property
     def belief(self) -> Belief:
         """What is believed now, in model units: a pure function of prior and history."""
-        return self._belief
+        return self._known.belief
 
     @property
     def policy_note(self) -> str:
@@ -122,9 +127,40 @@ class Tuner:
         return tuple(self._runs)
 
     @property
+    def under_way(self) -> tuple[Train, ...]:
+        """Runs that were asked for and not yet told."""
+        return tuple(train for train, _ in self._pending.values())
+
+    @property
     def total_cost(self) -> float:
-        """Cost of all runs so far, failed ones included, in the user's units."""
-        return math.fsum(run.cost for run in self._runs)
+        """Cost of all runs so far, failed ones included, and what was charged besides, in the user's units."""
+        return math.fsum(run.cost for run in self._runs) + self._charged
+
+    @property
+    def charged(self) -> float:
+        """What was charged besides the runs."""
+        return self._charged
+
+    @property
+    def alarm(self) -> Alarm | None:
+        """The first time that what was seen was implausible under what was believed; None if it never was."""
+        return self._alarm
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What there was to say of runs that left a range."""
+        return tuple(self._notes)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it takes to do the same again, as plain data that JSON can hold."""
+        return settings_of(
+            self.problem,
+            policy=self._policy_note,
+            seed=self._seed,
+            max_runs=self._max_runs,
+            max_cost=self._max_cost,
+        )
 
     @property
     def best(self) -> Run | None:
@@ -132,27 +168,63 @@ class Tuner:
         kept = self._kept(list(self._finished))
         return self._runs[self._finished[int(kept[0])]] if kept.size else None
 
-    def ask(self) -> Decision:
-        """The next decision.  Runs that were asked for but not yet told count as under way."""
+    def ask(self, left: Left | None = None) -> Decision:
+        """The next decision.  Runs that were asked for but not yet told count as under way.
+
+        left: the most that the next run may cost, e.g. until a deadline; the tuner itself has no clock
+        """
+        decision, chosen = self._decide(left)
+        if isinstance(decision, Train):
+            self._pending[decision.trial] = (decision, chosen)
+            self._asked += 1
+            self._heard = len(self._runs)
+        return decision
+
+    def peek(self, left: Left | None = None) -> Decision:
+        """What `ask` would say, without a run being started."""
+        return self._decide(left)[0]
+
+    def _decide(self, left: Left | None = None) -> tuple[Decision, int]:
+        decision, chosen = self._reason_to_stop() or self._in_position(left)
+        news = [note.text for note in self._notes if note.run >= self._heard]
+        if self._alarm is not None and self._alarm.run >= self._heard:
+            news.append(self._alarm.text)
+        return (replace(decision, note=" ".join(news)) if news else decision), chosen
+
+    def _reason_to_stop(self) -> tuple[Stop, int] | None:
+        """Why no decision is needed; None if one is."""
         if self._max_runs is not None and self._asked >= self._max_runs:
-            return Stop("max_runs", self._asked, self._in_hand())
+            return Stop("max_runs", self._asked, self._in_hand()), -1
         if len(self._failed) == len(self.problem.controls):
-            return Stop("nothing left", len(self._runs), self._in_hand())
+            return Stop("nothing left", len(self._runs), self._in_hand()), -1
         if len(self._runs) >= _PATIENCE and all(run.error is not None for run in self._runs[-_PATIENCE:]):
-            return Stop("failing", len(self._runs), self._in_hand())
-        state = self._state()
-        values = self._values(state, self.problem.terms, self._asked)
-        values[list(self._failed)] = -np.inf
-        chosen = int(values.argmax())
-        stop = self._stop_value(state)
-        if values[chosen] == -np.inf:
-            return Stop("horizon", len(self._runs), self._in_hand())
-        train = self._train(state, chosen, float(values[chosen]), stop)
-        if self._asked > 0 and values[chosen] <= stop:
-            return Stop("not worth it", len(self._runs), train.stop_value, train)
-        self._pending[train.trial] = (train, chosen)
-        self._asked += 1
-        return train
+            return Stop("failing", len(self._runs), self._in_hand()), -1
+        return None
+
+    def _in_position(self, left: Left | None) -> tuple[Decision, int]:
+        return decide(self._position(left), self._values)
+
+    def _position(self, left: Left | None = None) -> Position:
+        """Where we stand, for a decision."""
+        left = tightest(left, self._budget())
+        state, problem, size = self._state(), self.problem, len(self.problem.controls)
+        untried, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
+        untried[list(self._failed)] = True
+        if left is not None:
+            over = LATER_OVER if self._finished else FIRST_OVER
+            allowed = fits(state, problem, left.amount, over) & ~untried
+            cheapest = float(costs_at(state, problem, over)[~untried].min())
+            untried = ~allowed
+            state = self._state(np.flatnonzero(untried))
+            last = is_last(state, problem, left.amount, allowed)
+        return Position(problem, state, untried, last, self._asked, len(self._runs), self._in_hand(), left, cheapest)
+
+    def _budget(self) -> Left | None:
+        """What max_cost leaves after all runs, those under way as expected."""
+        if self._max_cost is None:
+            return None
+        under_way = math.fsum(train.expected_cost for train, _ in self._pending.values())
+        return Left(self._max_cost - self.total_cost - under_way, "max_cost")
 
     def tell(
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
@@ -169,18 +241,12 @@ class Tuner:
         try:
             told_cost = finite_number(cost, "cost", least=0.0)
             told_score = None if score is None else finite_number(score, "score")
-            known = None if told_score is None else self._not_diverged(self.problem.score_observed(told_score))
+            if told_score is not None:
+                self.problem.score_observed(told_score)  # a log scale has no zero
         except (TypeError, ValueError) as wrong:
             raise type(wrong)(f"{wrong}; {_TELL}") from None
-        self._belief = self._learned(train.control, known, self.problem.cost_observed(told_cost))
         del self._pending[number]
-        if told_score is None:
-            self._close(chosen)
-        else:
-            self._finished.pop(chosen, None)
-            self._finished[chosen] = len(self._runs)
-        believed = self.believed_score(train.control)
-        self._runs.append(Run(number, train.params, train.control, told_score, told_cost, error, believed))
+        self._take(Run(number, train.params, train.control, told_score, told_cost, error, math.nan), chosen)
         return self._runs[-1]
 
     def certificate(
@@ -200,48 +266,65 @@ class Tuner:
             progress=progress,
         )
 
-    def _not_diverged(self, score: float) -> float:
-        """A score far below everything else says no more than "bad": it must not bend the belief everywhere else."""
-        others = [self.problem.score_observed(run.score) for run in self._finished_runs() if run.score is not None]
-        if others:
-            return max(score, max(others) - _DIVERGED)
-        return score if score > -_HOPELESS else -_DIVERGED
+    def adopt(self, train: Train) -> None:
+        """Count a run as asked for, as it was decided before, e.g. in a process that has ended; `tell` it as usual."""
+        self._pending[train.trial] = (train, self._candidate(train.control))
+        self._asked = max(self._asked, train.trial + 1)
+        self._heard = len(self._runs)
 
-    def _finished_runs(self) -> list[Run]:
-        return [self._runs[number] for number in self._finished.values()]
+    def replay(self, history: Iterable[Run]) -> None:
+        """Take runs that were made before, in their order, as if they had been asked for and told."""
+        for run in history:
+            chosen = self._candidate(run.control)
+            self._heard = len(self._runs)
+            self._take(run, chosen)
+            self._asked = max(self._asked, run.trial + 1)
 
-    def _learned(self, control: Array, score: float | None, cost: float) -> Belief:
-        """The belief after one run, in model units; a failure is weak evidence of a score of zero."""
-        model = self.problem.prior.model
-        belief = model.observe(self._belief, control, score=score, cost=cost)
-        if score is None:
-            weak = update(belief.score, model.score_basis(control), _FAILURE_NOISE, 0.0)
-            belief = replace(belief, score=weak)
-        return belief
+    def _candidate(self, control: Array) -> int:
+        found = np.flatnonzero(np.all(self.problem.controls == control, axis=-1))
+        if not found.size:
+            raise ValueError(
+                f"no candidate of this tuner is at {np.asarray(control).tolist()}; was it of another space?"
+            )
+        return int(found[0])
 
-    def _close(self, chosen: int) -> None:
-        """Never try a candidate again.  A model trained there before stays in hand.
+    def charge(self, cost: float) -> None:
+        """Count a cost that belongs to no run, e.g. the time it took to decide: in total_cost and against max_cost."""
+        self._charged += finite_number(cost, "cost", least=0.0)
 
-        In the eyes of a lookahead the nearest candidate that has not failed takes its place: if it still counted on
-        the failed one, it could go on preparing for a run that never comes.
+    def _take(self, run: Run, chosen: int) -> None:
+        """Learn from a run and remember it."""
+        problem, number = self.problem, len(self._runs)
+        before, self._known = extended(self._known, self._runs, run)
+        if self.problem is not problem and self._policy is None:  # a map may fit now, or no longer
+            self._values, self._policy_note = chosen_policy(None, self.problem, self._seed)
+        self._notes += notes_of(self.problem, run, number, self._notes)
+        if self._alarm is None:
+            seen = surprise(before, run)
+            self._watch = watched(self._watch, seen)
+            self._alarm = raised(self._watch, seen, run, number)
+        if run.score is None:
+            self._failed.add(chosen)
+        else:
+            self._finished.pop(chosen, None)
+            self._finished[chosen] = number
+        self._runs.append(replace(run, believed=self.believed_score(run.control)))
+
+    def _state(self, barred: Indices | None = None) -> State:
+        """The belief at the candidates; runs under way count as finished with their predicted outcome.
+
+        barred: candidates that may not be tried; the failed ones if not given
         """
-        self._failed.add(chosen)
-        controls = self.problem.controls
-        left = np.setdiff1d(np.arange(len(controls)), list(self._failed))
-        for closed in self._failed if left.size else ():
-            self._shown[closed] = left[np.square(controls[left] - controls[closed]).sum(axis=-1).argmin()]
-
-    def _state(self) -> State:
-        """The belief at the candidates; runs under way count as finished with their predicted outcome."""
-        belief = self._belief
+        belief = self.belief
         for train, _ in self._pending.values():
             belief = _anticipated(belief, self.problem.prior, train.control)
         kept = self._kept([*self._finished, *(chosen for _, chosen in self._pending.values())])
-        shown = self._shown.copy()
-        shown[kept] = kept
-        state = self._view(belief, shown)
-        closed = [int(index) for index in kept if int(index) in self._failed]
-        return keep(replace(state, score=_known(state.score, closed)) if closed else state, kept)
+        closed = np.array(sorted(self._failed), dtype=np.intp) if barred is None else barred
+        seen = _nearest_open(self.problem.controls, closed)
+        seen[kept] = kept
+        state = self._view(belief, seen)
+        known = [int(index) for index in kept if index in closed]
+        return keep(replace(state, score=_known(state.score, known)) if known else state, kept)
 
     def _view(self, belief: Belief, shown: Indices) -> State:
         """The belief at some of the candidates, as `view` has it, with nothing in hand."""
@@ -260,40 +343,78 @@ class Tuner:
         if not self.problem.terms.recall or len(trained) <= 1:
             return np.array(trained[-1:], dtype=np.intp)
         indices = np.array(list(dict.fromkeys(trained)), dtype=np.intp)
-        means = self._features[0][indices] @ self._belief.score.mean
+        means = self._features[0][indices] @ self.belief.score.mean
         return indices[np.argsort(-means, kind="stable")[:KEPT]]
-
-    def _train(self, state: State, chosen: int, value: float, stop: float) -> Train:
-        problem = self.problem
-        price = float(run_price(state, problem.terms)[chosen])
-        cost = (price - problem.terms.overhead) / problem.terms.price
-        return Train(
-            trial=self._asked,
-            params=problem.space.params(problem.controls[chosen]),
-            control=problem.controls[chosen],
-            expected_gain=problem.raw_gain(round(value + price - stop, 12) + 0.0),  # no dust, no minus zero
-            expected_cost=float(problem.cost_scale.to_raw(cost)),
-            price_of_run=problem.raw_gain(price),
-            overhead=problem.raw_gain(problem.terms.overhead),
-            expected_score=float(problem.score_scale.to_raw(state.score.mean[chosen])),
-            value=float(problem.score_scale.to_raw(value)),
-            stop_value=self._in_hand(),
-        )
-
-    def _stop_value(self, state: State) -> float:
-        """Model units.  With nothing in hand stopping is worth the bottom of the score range: zero."""
-        return float(stop_value(state)) if state.kept.size else 0.0
 
     def _in_hand(self) -> float | None:
         kept = self._kept(list(self._finished))
         if kept.size == 0:
             return None
-        return float(self.problem.score_scale.to_raw(float(self._features[0][kept[0]] @ self._belief.score.mean)))
+        return float(self.problem.score_scale.to_raw(float(self._features[0][kept[0]] @ self.belief.score.mean)))
+
+    def explain(self, left: Left | None = None) -> Explanation:
+        """The full picture of the next decision: all values, how sure, and the price at which it would turn."""
+        decision, _ = self._decide(left)
+        return explained(self._position(left), self._values, decision, self._alarm)
+
+    def forecast(self, draws: int = 100, *, left: Left | None = None, seed: int | None = None) -> Forecast:
+        """What going on is likely to bring: the policy played to its end against truths drawn from the belief.
+
+        left: the most that all further runs may cost, e.g. until a deadline;  seed: of the draws, or the tuner's own
+        """
+        return forecast(self, draws, left, self._seed if seed is None else seed)
+
+    def twin(self, price: Price | None = None, *, fresh: bool = False, fixed: bool = False) -> Tuner:
+        """A tuner of its own that stands where this one stands.
+
+        price: another price, with the same belief and without limits
+        fresh: before the first run
+        fixed: with ranges that no run widens
+        """
+        other = copy.copy(self)
+        known, problem = self._known, self.problem
+        if fixed:
+            problem = replace(problem, stated=replace(problem.stated, fixed=(True, True)))
+        if price is not None:
+            problem = at_price(problem, price)
+            other._max_runs = other._max_cost = None
+            if self._policy is None:
+                other._values, other._policy_note = chosen_policy(None, problem, self._seed)
+        if fresh:
+            other._start(problem if fixed else shown(problem, ()))
+            return other
+        other._known = replace(known, problem=problem)
+        for name in ("_runs", "_notes", "_finished", "_failed", "_pending"):
+            setattr(other, name, copy.copy(getattr(self, name)))
+        return other
+
+    def result(self, why: str = "", decisions: Sequence[Decision] = (), *, deciding: float = 0.0) -> Result:
+        """The model to use and what it took, as of now; TuningError if no run has finished.
+
+        why: one sentence, why it ended;  decisions: those made, in order;  deciding: seconds between the runs
+        """
+        return result_of(self, why, decisions, deciding)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return str(window("tuner_html")(self))
 
     def believed_score(self, control: Array) -> float:
         """The believed score at a control (p,), in the user's units."""
         features = self.problem.prior.model.score_basis(control)
-        return float(self.problem.score_scale.to_raw(float(features @ self._belief.score.mean)))
+        return float(self.problem.score_scale.to_raw(float(features @ self.belief.score.mean)))
+
+
+def _nearest_open(controls: Array, closed: Indices) -> Indices:
+    """For each candidate itself, or the nearest that may be tried if it may not.  (G,).
+
+    If a lookahead still counted on a closed one, it could go on preparing for a run that never comes.
+    """
+    shown = np.arange(len(controls))
+    left = np.setdiff1d(shown, closed)
+    for index in closed if left.size else ():
+        shown[index] = left[np.square(controls[left] - controls[index]).sum(axis=-1).argmin()]
+    return shown
 
 
 def _known(score: Gaussian, indices: list[int]) -> Gaussian:

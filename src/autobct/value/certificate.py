@@ -45,6 +45,7 @@ class Certificate:
     policy:        name of the policy played
     capped:        share of its simulated tunings that it had not stopped after CAP runs
     candidates:    how many candidates there were to choose from;  effort: of the search, see `above_clairvoyant`
+    minimized:     lower scores are better: the ends are scores plus the price of all runs, the policy's the higher one
     """
 
     lower: Estimate
@@ -56,21 +57,27 @@ class Certificate:
     confidence: float
     seed: int
     seconds: float
+    minimized: bool = False
 
     @property
     def at_least(self) -> float:
-        """The policy is worth this much or more."""
-        return self.lower.mean - _quantile(self.confidence, self.lower.draws) * self.lower.error
+        """The policy is worth this much or more (or comes down to this or less, if scores are minimized)."""
+        return self.lower.mean - self._sign * _quantile(self.confidence, self.lower.draws) * self.lower.error
 
     @property
     def at_most(self) -> float:
-        """No policy is worth more than this."""
-        return self.upper.mean + _quantile(self.confidence, self.upper.draws) * self.upper.error
+        """No policy is worth more than this (or comes down below it, if scores are minimized)."""
+        return self.upper.mean + self._sign * _quantile(self.confidence, self.upper.draws) * self.upper.error
 
     @property
     def ratio(self) -> float:
-        """The policy's worth as a share of what is possible, by the two estimates."""
-        return self.lower.mean / self.upper.mean
+        """The policy's worth as a share of what is possible, by the two estimates; the other way if minimized."""
+        worse, better = self.lower.mean, self.upper.mean
+        return better / worse if self.minimized else worse / better
+
+    @property
+    def _sign(self) -> float:
+        return -1.0 if self.minimized else 1.0
 
     def __str__(self) -> str:
         """One sentence, and how it was found."""
@@ -78,8 +85,13 @@ class Certificate:
         if self.capped > 0:
             note = f"  {100 * self.capped:.1f} % of its simulated tunings had not stopped after {CAP} runs."
         sure = f"{100 * self.confidence:g} % confidence"
+        mine, best = (
+            ("comes down to at most", "no policy comes below")
+            if self.minimized
+            else ("is worth at least", "no policy is worth more than")
+        )
         return (
-            f"This policy ({self.policy}) is worth at least {self.at_least:.4f} and no policy is worth more than "
+            f"This policy ({self.policy}) {mine} {self.at_least:.4f} and {best} "
             f"{self.at_most:.4f}, choosing among {self.candidates} candidates ({sure}).{note}\n"
             f"estimates {self.lower.mean:.4f} ± {self.lower.error:.4f} and {self.upper.mean:.4f} ± "
             f"{self.upper.error:.4f}, ratio {self.ratio:.3f}; {self.lower.draws} tunings, "

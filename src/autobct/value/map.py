@@ -1,6 +1,6 @@
 """ValueMap: V_2 .. V_{K+1} as small networks over V_1, evaluated in NumPy (the paper's V-tilde).
 
-    V = V_1 + lambda max(network, 0),      lambda^2 = max variance + (sigma_H / 10)^2
+    V = V_1 + lambda max(network - caution, 0),      lambda^2 = max variance + (sigma_H / 10)^2
 
 Scores enter as differences to the best of them and everything is divided by lambda, so that one map serves every
 price and noise.  `autobct.build.network_value` defines the inputs and trains the same networks in torch.
@@ -35,6 +35,9 @@ from autobct.value.state import State, Terms
 
 OPTIMISM = np.array([0.0, 0.6, 1.2], dtype=np.float32)
 """Standard deviations added before maximising; the first is V_1 itself."""
+
+CAUTION = 0.005
+"""Share of lambda that a network's addition is marked down by: half its error, so that noise alone buys no run."""
 
 _FLOOR = np.float32(1e-3)  # added before a logarithm
 _TINY = np.float32(1e-6)
@@ -85,24 +88,29 @@ class ValueMap:
         return self.continuation(self.deepest)(state, terms)
 
     def evaluate(self, network: Network, view: Outlook) -> Array:
-        """V = V_1 + lambda max(network, 0) at the states of an outlook.  (..., A, B)."""
-        added, last = self._addition(network, view)
+        """V = V_1 + lambda max(network - caution, 0) at the states of an outlook.  (..., A, B)."""
+        last, joint, top = _joint(view, recall=self.spec.recall)
+        added = self._addition(network, view, joint, top)
+        added -= CAUTION
         np.clip(added, 0.0, 4.0, out=added)
         if view.truth.any():
             added = np.where(view.truth, 0.0, added)
         return np.asarray(view.level + view.scale * (last + added))
 
-    def _addition(self, network: Network, view: Outlook) -> tuple[Array, Array32]:
-        """(the network's output, V_1 over lambda).  Parts of the first layer that vary less are multiplied once."""
+    def one_more_run(self, view: Outlook) -> Array:
+        """V_1 over the references, with recall beside the best model in hand: what every V_n starts from."""
+        return np.asarray(view.level + view.scale * _joint(view, recall=self.spec.recall)[0])
+
+    def _addition(self, network: Network, view: Outlook, joint: Array32, top: Array32) -> Array:
+        """The network's output.  Parts of the first layer that vary less are multiplied once."""
         count, weights = len(view.mean), network.weights[0]
-        last, joint, top = _joint(view, recall=self.spec.recall)
         hidden = _part(joint, weights[-JOINT:])
         if self.spec.recall:
             hidden += _part(view.reach, weights[:count])
             weights = weights[count:]
         hidden += _part(view.mean - top, weights[:count]) + _part(view.fixed, weights[2 * count : -JOINT])
         hidden += _part(np.log(view.price + _FLOOR), weights[count : 2 * count])
-        return network.finish(hidden, overwrite=True), last
+        return network.finish(hidden, overwrite=True)
 
 
 def network_of(parts: Mapping[str, NDArray[Any]]) -> Network:

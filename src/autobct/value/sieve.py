@@ -47,10 +47,24 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """How the candidates are sifted.  size: G, how many there are;  stages: the coarsest first; none: all at once."""
+    """How the candidates are sifted.
+
+    size: G, how many there are;  stages: the coarsest first; none: all at once;  controls: (G, p) the candidates
+    """
 
     size: int
     stages: tuple[Stage, ...]
+    controls: Array
+
+    def apart(self, values: Array, most: int) -> Indices:
+        """The best candidate, then the best that is not next to one before it, and so on: at most so many."""
+        near = (0.5 / (len(self.stages[0].coarse) ** (1 / self.controls.shape[1]) - 1)) ** 2
+        left = values.copy()
+        found: list[int] = []
+        while len(found) < most and np.isfinite(left.max()):
+            found.append(int(left.argmax()))
+            left[np.square(self.controls - self.controls[found[-1]]).sum(axis=-1) <= near] = -np.inf
+        return np.array(found)
 
     def values(self, evaluate: Callable[[Indices], Array]) -> Array:
         """Values of all candidates (G,); `evaluate` gives those of the candidates it is told."""
@@ -73,7 +87,8 @@ def sieve(controls: Array) -> Sieve:
     sides = [side for side in _SIDES.get(dim, ()) if 2 * side**dim < count]
     grids = [_spread(controls, side) for side in sides]
     finer = [*grids[1:], np.arange(count)]
-    return Sieve(count, tuple(_stage(controls, *pair) for pair in zip(grids, finer, strict=True)) if grids else ())
+    stages = tuple(_stage(controls, *pair) for pair in zip(grids, finer, strict=True)) if grids else ()
+    return Sieve(count, stages, controls)
 
 
 def _stage(controls: Array, coarse: Indices, finer: Indices) -> Stage:

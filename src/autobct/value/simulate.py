@@ -81,7 +81,7 @@ def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, t
     state = _repeated(start, draws)
     trained = np.full((draws, limit), -1, dtype=np.intp)
     for run in range(limit):
-        values = policy(state, terms, run)
+        values = policy(state, terms, run) if run else _first(policy, start, terms, draws)
         going = values.max(axis=-1) > stop_value(state) + tolerance  # always before the first run
         if not going.any():
             break
@@ -95,6 +95,12 @@ def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, t
         score[active], runs[active], believed[active] = luck.scores[active, best], run + 1, stop_value(state)
         cost[active] += paid
     return Outcome(score, cost, runs, believed, foreseen)
+
+
+def _first(policy: ControlValues, start: State, terms: Terms, draws: int) -> Array:
+    """The policy before the first run, where all draws are in one state.  (n, G)."""
+    values = policy(_repeated(start, 1), terms, 0)
+    return np.broadcast_to(values, (draws, values.shape[-1]))
 
 
 def best_kept(state: State, trained: Indices, terms: Terms) -> Indices:

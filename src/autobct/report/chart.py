@@ -1,0 +1,178 @@
+"""A chart: two axes in a frame, and shapes on them.
+
+A shape is drawn in the colour of the group it is in (`currentColor`), so one style sheet serves light, dark and print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.report.axis import Axis
+from autobct.report.svg import Markup, join, path_of, tag
+
+__all__ = ["Frame", "Mark", "area", "band", "chart", "cross", "dot", "frame", "group", "label", "line", "ring", "rule"]
+
+_LETTER, _LINE = 7.2, 16.0  # pixels of a letter and of a line of text at the size in the style sheet
+_TOP, _BOTTOM, _RIGHT, _GAP = 36.0, 40.0, 14.0, 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a chart is drawn.  x, y: the axes, along pixels of the plot area."""
+
+    width: float
+    height: float
+    x: Axis
+    y: Axis
+
+    @property
+    def left(self) -> float:
+        """Left side of the plot area."""
+        return self.x.start
+
+    @property
+    def bottom(self) -> float:
+        """Lower side of the plot area."""
+        return self.y.start
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One run on a chart.  text: told when pointed at;  name: written beside it, if anything."""
+
+    x: float
+    y: float
+    text: str
+    name: str = ""
+
+
+def frame(x: Axis, y: Axis, *, width: float = 440.0, height: float = 290.0, foot: float = 0.0) -> Frame:
+    """A frame with room for the labels of both axes.  foot: pixels left free below."""
+    longest = max((len(text) for _, text in y.ticks), default=1)
+    left = min(_LETTER * longest + _GAP + 2.0, width / 3)
+    return Frame(width, height, x.over(left, width - _RIGHT), y.over(height - _BOTTOM - foot, _TOP))
+
+
+def chart(frame: Frame, shapes: Sequence[object], marks: Sequence[object] = (), *, says: str) -> Markup:
+    """The picture.  shapes: cut at the frame;  marks: drawn over it, whole;  says: the same in words."""
+    x, y, width, height = frame.x.start, frame.y.end, frame.x.end - frame.x.start, frame.y.start - frame.y.end
+    inner = tag("svg", *shapes, x=x, y=y, width=width, height=height, viewBox=_box(x, y, width, height))
+    drawn = [_axes(frame), inner, *marks]
+    box = _box(0.0, 0.0, frame.width, frame.height)
+    return tag("svg", *drawn, class_="chart", viewBox=box, role="img", aria_label=says)
+
+
+def group(colour: str, *shapes: object) -> Markup:
+    """Shapes of one colour: score, cost, go, bad, ink or muted; "dots" makes circles stand out from what is below."""
+    return tag("g", *shapes, class_=colour)
+
+
+def line(frame: Frame, x: Array, y: Array, *, dashed: bool = False, width: float = 2.0) -> Markup:
+    """A line through values (n,); it breaks where one is not finite."""
+    seen = np.isfinite(x) & np.isfinite(y)
+    pieces = np.split(np.arange(len(x)), np.flatnonzero(np.diff(seen.astype(int)) != 0) + 1)
+    drawn = "".join(path_of(frame.x.at(x[piece]), frame.y.at(y[piece])) for piece in pieces if seen[piece].all())
+    return tag(
+        "path",
+        d=drawn,
+        fill="none",
+        stroke="currentColor",
+        stroke_width=width,
+        stroke_linejoin="round",
+        stroke_dasharray="5 4" if dashed else None,
+    )
+
+
+def band(frame: Frame, x: Array, low: Array, high: Array, *, opacity: float) -> Markup:
+    """The area between two lines over the same x.  x, low, high: (n,)."""
+    around = path_of(
+        np.concatenate([frame.x.at(x), frame.x.at(x)[::-1]]),
+        np.concatenate([frame.y.at(low), frame.y.at(high)[::-1]]),
+        closed=True,
+    )
+    return tag("path", d=around, fill="currentColor", fill_opacity=f"{opacity:g}")
+
+
+def area(loops: Sequence[Array], *, opacity: float) -> Markup:
+    """The inside of closed lines, holes left out.  loops: (n, 2) in pixels."""
+    around = "".join(path_of(loop[:, 0], loop[:, 1], closed=True) for loop in loops)
+    return tag("path", d=around, fill="currentColor", fill_opacity=f"{opacity:g}", fill_rule="evenodd")
+
+
+def rule(frame: Frame, *, x: float | None = None, y: float | None = None, text: str = "") -> Markup:
+    """A dashed line across the chart at one value, with a word beside it."""
+    if x is not None:
+        at = float(frame.x.at(x))
+        ends = {"x1": at, "x2": at, "y1": frame.y.start, "y2": frame.y.end}
+        right = at > (frame.x.start + frame.x.end) / 2
+        place = (at - 5.0 if right else at + 5.0, frame.y.end + 12.0, "end" if right else "start")
+    else:
+        assert y is not None
+        at = float(frame.y.at(y))
+        ends = {"x1": frame.x.start, "x2": frame.x.end, "y1": at, "y2": at}
+        place = (frame.x.end, at - 5.0, "end")
+    drawn = tag("line", **ends, stroke="currentColor", stroke_dasharray="3 4")
+    return join([drawn, tag("text", text, x=place[0], y=place[1], text_anchor=place[2], class_="said") if text else ""])
+
+
+def dot(frame: Frame, mark: Mark) -> Markup:
+    """A run, in a group of dots."""
+    x, y = float(frame.x.at(mark.x)), float(frame.y.at(mark.y))
+    circle = tag("circle", tag("title", mark.text), cx=x, cy=y, r=4.5)
+    if not mark.name:
+        return circle
+    left = x > frame.x.end - 18.0
+    place = {"x": x - 7.0 if left else x + 7.0, "y": y - 6.0, "text_anchor": "end" if left else None}
+    return join([circle, tag("text", mark.name, class_="run", **place)])
+
+
+def ring(frame: Frame, mark: Mark) -> Markup:
+    """A circle around the run to use."""
+    x, y = float(frame.x.at(mark.x)), float(frame.y.at(mark.y))
+    return tag("circle", tag("title", mark.text), cx=x, cy=y, r=9, class_="ring")
+
+
+def cross(frame: Frame, mark: Mark) -> Markup:
+    """A run that failed, or one whose score is below the chart."""
+    x, y = float(frame.x.at(mark.x)), float(frame.y.at(mark.y))
+    arms = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
+    return tag("path", tag("title", mark.text), d=arms, class_="cross")
+
+
+def label(x: float, y: float, text: object, *, anchor: str = "start") -> Markup:
+    """A word at a place in pixels."""
+    return tag("text", text, x=x, y=y, text_anchor=anchor, class_="said")
+
+
+def _axes(frame: Frame) -> Markup:
+    """Grid lines, tick labels, and both titles: the upright one lies flat above its axis."""
+    x, y = frame.x, frame.y
+    across = [(float(y.at(value)), text) for value, text in y.ticks]
+    down = [(float(x.at(value)), text) for value, text in x.ticks]
+    grid = "".join(f"M{x.start:.1f} {at:.1f}H{x.end:.1f}" for at, _ in across)
+    grid += "".join(f"M{at:.1f} {y.start:.1f}V{y.end:.1f}" for at, _ in down)
+    ends = {0: "start"} if x.low == 0.0 and down and down[0][0] - x.start < 1 else {}
+    return join(
+        [
+            tag("path", d=grid, class_="grid"),
+            tag("g", *(tag("text", text, x=x.start - _GAP, y=at + 4.0) for at, text in across), text_anchor="end"),
+            tag(
+                "g",
+                *(
+                    tag("text", text, x=at, y=y.start + _LINE + 1.0, text_anchor=ends.get(k))
+                    for k, (at, text) in enumerate(down)
+                ),
+                text_anchor="middle",
+            ),
+            tag("text", y.title, x=0.0, y=14.0, class_="title"),
+            tag("text", x.title, x=x.end, y=y.start + 2 * _LINE + 2.0, text_anchor="end", class_="title"),
+        ]
+    )
+
+
+def _box(x: float, y: float, width: float, height: float) -> str:
+    return f"{x:.6g} {y:.6g} {width:.6g} {height:.6g}"

@@ -1,0 +1,107 @@
+"""Two parameters at once: a map of what is believed, the runs on it, and a key to its shades."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.report.axis import Axis, choices_axis, number, parameter_axis
+from autobct.report.believed import Dial
+from autobct.report.chart import Frame, area, chart, frame, group, label
+from autobct.report.contour import loops_above
+from autobct.report.svg import Markup, tag
+from autobct.tuning.parameter import Categorical
+
+__all__ = ["GRID", "dial_axis", "level_map", "place"]
+
+GRID = 25  # points along each side
+_LEVELS, _SHADE = 9, 0.17  # areas laid over each other, and how much of the colour each adds
+_KEY_HEIGHT = 44.0
+
+
+def level_map(
+    surface: Array, across: Dial, up: Dial, marks: Sequence[Markup], *, colour: str, title: str, log: bool, says: str
+) -> Markup:
+    """A surface (settings of `up`, settings of `across`) in shades of one colour: the more, the deeper."""
+    at = map_frame(across, up)
+    levels = _levels(surface, log=log)
+    shades = _cells if isinstance(across.parameter, Categorical) or isinstance(up.parameter, Categorical) else _loops
+    shapes = [group(colour, *shades(at, surface, levels))]
+    return chart(at, shapes, [*marks, _key(at, levels, surface, colour, title)], says=says)
+
+
+def map_frame(across: Dial, up: Dial) -> Frame:
+    """The frame of such a map; the key lies below it."""
+    return frame(dial_axis(across), dial_axis(up), width=440.0, height=400.0, foot=_KEY_HEIGHT)
+
+
+def dial_axis(dial: Dial) -> Axis:
+    """The axis of a parameter: a number's coordinate from 0 to 1, or its choices at 0, 1, 2, ..."""
+    if isinstance(dial.parameter, Categorical):
+        return choices_axis(dial.name, dial.parameter)
+    return parameter_axis(dial.name, dial.parameter)
+
+
+def place(dial: Dial, control: Array) -> float:
+    """Where a control (p,) stands on that axis."""
+    if isinstance(dial.parameter, Categorical):
+        return float(np.argmax(control[list(dial.columns)]))
+    return float(control[dial.columns[0]])
+
+
+def _levels(surface: Array, *, log: bool) -> Array:
+    low, high = float(surface.min()), float(surface.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1e-300):
+        return np.array([low])
+    if log and low > 0:
+        return np.geomspace(low, high, _LEVELS + 1)[:-1]
+    return np.linspace(low, high, _LEVELS + 1)[:-1]
+
+
+def _loops(at: Frame, surface: Array, levels: Array) -> list[Markup]:
+    """Smooth areas above each level, one over the other."""
+    steps = np.array(surface.shape[::-1]) - 1.0
+    drawn = []
+    for level in levels[1:]:
+        loops = [loop / steps for loop in loops_above(surface, float(level))]
+        pixels = [np.column_stack([at.x.at(loop[:, 0]), at.y.at(loop[:, 1])]) for loop in loops]
+        drawn.append(area(pixels, opacity=_SHADE))
+    return drawn
+
+
+def _cells(at: Frame, surface: Array, levels: Array) -> list[Markup]:
+    """Rectangles where a side is a choice: one for all neighbours in a row that are above the level."""
+    rows, columns = surface.shape
+    x, y = np.linspace(at.x.start, at.x.end, columns + 1), np.linspace(at.y.start, at.y.end, rows + 1)
+    drawn = []
+    for level in levels[1:]:
+        path = ""
+        for row in range(rows):
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], surface[row] >= level, [0]]).astype(int)))
+            for first, last in edges.reshape(-1, 2).tolist():
+                path += f"M{x[first]:.1f} {y[row]:.1f}H{x[last]:.1f}V{y[row + 1]:.1f}H{x[first]:.1f}z"
+        drawn.append(tag("path", d=path, fill="currentColor", fill_opacity=f"{_SHADE:g}"))
+    return drawn
+
+
+def _key(at: Frame, levels: Array, surface: Array, colour: str, title: str) -> Markup:
+    """From the lightest shade to the deepest, with the values at the ends."""
+    width = (at.x.end - at.x.start) * 0.5
+    left, top = at.x.start + (at.x.end - at.x.start - width) / 2, at.height - 16.0
+    step = width / (len(levels))
+    shades = [
+        tag("rect", x=left + k * step, y=top, width=width - k * step, height=10.0, fill_opacity=f"{_SHADE:g}")
+        for k in range(1, len(levels))
+    ]
+    box = tag("rect", x=left, y=top, width=width, height=10.0, class_="key")
+    low, high = number(float(surface.min()), 3), number(float(surface.max()), 3)
+    return tag(
+        "g",
+        tag("g", *shades, class_=colour, fill="currentColor"),
+        box,
+        label(left - 6.0, top + 9.0, low, anchor="end"),
+        label(left + width + 6.0, top + 9.0, high),
+        label(left + width / 2, top - 5.0, title, anchor="middle"),
+    )

@@ -1,0 +1,127 @@
+"""One parameter at a time: what was believed before the first run, what is believed now, and what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.gaussian import Belief
+from autobct.report.axis import Axis, axis_over, number
+from autobct.report.believed import MIDDLE, Dial, believed_cost, believed_score, log_cost, swept
+from autobct.report.chart import Frame, Mark, band, chart, cross, dot, frame, group, line, ring
+from autobct.report.draw_map import dial_axis, place
+from autobct.report.story import Story, run_text
+from autobct.report.svg import Markup, path_of, tag
+from autobct.tuning.problem import Problem
+
+__all__ = ["Side", "sides", "slice_chart"]
+
+_POINTS = 41
+_MOST_NAMED = 12  # with more runs their numbers would run into each other
+_BESIDE = 0.16  # what was believed before, and what was observed, stand to the left and right of a choice
+_SPAN = 3.0  # an observation farther out than so many heights of what is believed is marked at the rim
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Score or cost: how it is called, titled on an axis, coloured, believed and observed (n,)."""
+
+    name: str
+    title: str
+    colour: str
+    believed: Callable[[Problem, Belief, Array], Array]
+    observed: Array
+    log: bool
+
+
+def sides(story: Story) -> tuple[Side, Side]:
+    """The score's side and the cost's."""
+    return (
+        Side("score", "score", "score", believed_score, story.scores, log=False),
+        Side("cost", story.cost_title, "cost", believed_cost, story.costs, log=log_cost(story.problem)),
+    )
+
+
+def slice_chart(story: Story, side: Side, dial: Dial) -> tuple[Markup, str]:
+    """Prior and posterior along one parameter, all others as in the model to use; and the same in words."""
+    controls = swept(story.centre, [dial], _POINTS)
+    before, after = (side.believed(story.problem, belief, controls) for belief in (story.prior, story.belief))
+    steps = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
+    at = frame(dial_axis(dial), _value_axis(side, before, after))
+    draw = _curves if dial.numeric else _stalks
+    shapes = [_prior(at, steps, before, dial.numeric), group(side.colour, *draw(at, steps, after))]
+    beside = 0.0 if dial.numeric else _BESIDE
+    where = np.array([place(dial, run.control) + beside for run in story.history])
+    faint = story.problem.space.dim > len(dial.columns)
+    marks = run_marks(story, at, where, side.observed, faint=faint)
+    says = _words(side, dial, after, others=faint)
+    return chart(at, shapes, marks, says=says), says
+
+
+def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = False) -> list[Markup]:
+    """Every run where it was observed: dots, crosses at the rim for failed and far ones, a ring around the best.
+
+    faint:  only the best lies in the plane of the chart
+    """
+    drawn: dict[str, list[Markup]] = {"bad": [], "ink dots faint": [], "ink dots": [], "go": []}
+    for run, across, up in zip(story.history, x, y, strict=True):
+        best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
+        inside = bool(np.isfinite(up) and at.y.low <= up <= at.y.high)
+        rim = float(up) if inside else at.y.high if up > at.y.high else at.y.low
+        mark = Mark(float(across), rim, f"Run {run.trial + 1}" if faint else run_text(run), name)
+        if inside:
+            drawn["ink dots faint" if faint and not best else "ink dots"].append(dot(at, mark))
+        else:
+            drawn["bad"].append(cross(at, mark))
+        drawn["go"] += [ring(at, mark)] if best else []
+    return [group(colour, *marks) for colour, marks in drawn.items() if marks]
+
+
+def _value_axis(side: Side, before: Array, after: Array) -> Axis:
+    """Room for what is believed now and for what was observed near it; the prior may leave the frame."""
+    scale = (lambda values: np.log(np.maximum(values, 1e-300))) if side.log else np.asarray
+    shown = np.concatenate([after[[1, MIDDLE, 3]].ravel(), before[MIDDLE]])
+    observed = side.observed[np.isfinite(side.observed)]
+    reach = _SPAN * float(np.ptp(scale(shown)))
+    near = np.abs(scale(observed) - scale(shown).mean()) < reach
+    return axis_over(side.title, np.concatenate([shown, observed[near]]), log=side.log)
+
+
+def _prior(at: Frame, x: Array, quantiles: Array, numeric: bool) -> Markup:
+    low, middle, high = quantiles[1], quantiles[MIDDLE], quantiles[3]
+    if not numeric:
+        return group("muted", *(_stalk(at, k - _BESIDE, low[k], high[k], middle[k], 2.0) for k in range(len(x))))
+    edges = [line(at, x, edge, width=1.0, dashed=True) for edge in (low, high)]
+    return group("muted", band(at, x, low, high, opacity=0.10), *edges, line(at, x, middle, width=1.5, dashed=True))
+
+
+def _curves(at: Frame, x: Array, quantiles: Array) -> list[Markup]:
+    low95, low68, middle, high68, high95 = quantiles
+    bands = [band(at, x, low95, high95, opacity=0.16), band(at, x, low68, high68, opacity=0.24)]
+    return [*bands, line(at, x, middle, width=2.5)]
+
+
+def _stalks(at: Frame, x: Array, quantiles: Array) -> list[Markup]:
+    low95, low68, middle, high68, high95 = quantiles
+    thin = [_stalk(at, k, low95[k], high95[k], middle[k], 2.0) for k in x.astype(int)]
+    return thin + [_stalk(at, k, low68[k], high68[k], middle[k], 6.0) for k in x.astype(int)]
+
+
+def _stalk(at: Frame, x: float, low: float, high: float, middle: float, width: float) -> Markup:
+    """An upright bar from low to high with a bead in the middle."""
+    across, y = float(at.x.at(x)), at.y.at(np.array([low, high, middle]))
+    bar = tag("path", d=path_of(np.full(2, across), y[:2]), stroke="currentColor", stroke_width=width, fill="none")
+    bead = tag("circle", cx=across, cy=float(y[2]), r=5.5, fill="currentColor")
+    return Markup(tag("g", bar, fill="none", stroke_opacity="0.5") + bead)
+
+
+def _words(side: Side, dial: Dial, after: Array, *, others: bool) -> str:
+    """The chart in one sentence."""
+    middle = after[MIDDLE]
+    low, high = int(middle.argmin()), int(middle.argmax())
+    ends = [f"{number(float(middle[k]), 3)} at {number(dial.setting(k, len(middle)))}" for k in (low, high)]
+    kept = ", all else as in the model to use" if others else ""
+    return f"Believed {side.name} along {dial.name}{kept}: from {ends[0]} to {ends[1]}."

@@ -1,0 +1,121 @@
+"""The pictures of the page, section by section, each with its legend and a caption in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autobct.report.believed import dials
+from autobct.report.draw_belief import Drawn, belief_charts
+from autobct.report.draw_price import price_charts
+from autobct.report.draw_progress import progress_chart, progress_words
+from autobct.report.story import Story
+from autobct.report.svg import Markup, tag
+
+__all__ = ["Key", "Section", "sections"]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A sign of a chart and what it stands for."""
+
+    sign: Markup
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Some pictures under a title.  narrow: the only picture once more, for a phone."""
+
+    title: str
+    text: str
+    legend: tuple[Key, ...]
+    figures: tuple[Drawn, ...]
+    narrow: Markup | None = None
+
+
+def sections(story: Story) -> list[Section]:
+    """All that can be drawn of this story."""
+    told = []
+    if story.history:
+        told.append(_progress(story))
+    told.append(_belief(story))
+    if story.what_if:
+        told.append(_prices(story))
+    return told
+
+
+def _progress(story: Story) -> Section:
+    better = "less" if story.sign < 0 else "more"
+    return Section(
+        "What each run brought",
+        f"The tuning goes on while going on is worth {better} than the score in hand, and stops when it is not.",
+        (
+            Key(_dot("ink"), "observed"),
+            Key(_line("score"), "in hand, as believed"),
+            Key(_dot("go"), "value of going on"),
+            *_common(story),
+        ),
+        (Drawn(progress_chart(story), progress_words(story)),),
+        progress_chart(story, width=400.0, height=320.0),
+    )
+
+
+def _belief(story: Story) -> Section:
+    turned = dials(story.problem.space)
+    maps_only = len(turned) == 2 and all(dial.numeric for dial in turned)
+    bands = (
+        ()
+        if maps_only
+        else (
+            Key(_band("score"), "believed now, with 68 % and 95 % bands"),
+            Key(_dashes("muted"), "before the first run, 68 %"),
+        )
+    )
+    text = "Before the first run, and now that all runs are known. Point at a run to see its numbers."
+    if maps_only:
+        text = "The deeper the colour, the higher the number. Point at a run to see what came of it."
+    return Section(
+        "What is believed of score and cost",
+        text,
+        (*bands, Key(_dot("ink"), "run"), *_common(story)),
+        tuple(belief_charts(story)),
+    )
+
+
+def _prices(story: Story) -> Section:
+    return Section(
+        "If the price had been another",
+        f"Your price was {story.problem.price}. The same runs in the same order, stopped by other prices.",
+        (),
+        price_charts(story),
+    )
+
+
+def _common(story: Story) -> tuple[Key, ...]:
+    keys = []
+    if story.best is not None:
+        keys.append(Key(_sign(tag("circle", cx=13, cy=7, r=5.5, class_="ring"), "go"), "the model to use"))
+    if any(run.score is None for run in story.history):
+        keys.append(Key(_sign(tag("path", d="M9 3l8 8m0 -8l-8 8", class_="cross"), "bad"), "failed"))
+    return tuple(keys)
+
+
+def _sign(shape: Markup, colour: str) -> Markup:
+    return tag("svg", tag("g", shape, class_=colour), viewBox="0 0 26 14", aria_hidden="true")
+
+
+def _dot(colour: str) -> Markup:
+    return _sign(tag("circle", cx=13, cy=7, r=4.5), f"{colour} dots")
+
+
+def _line(colour: str) -> Markup:
+    return _sign(tag("path", d="M1 7H25", stroke="currentColor", stroke_width=2.5), colour)
+
+
+def _dashes(colour: str) -> Markup:
+    return _sign(tag("path", d="M1 7H25", stroke="currentColor", stroke_width=1.5, stroke_dasharray="5 4"), colour)
+
+
+def _band(colour: str) -> Markup:
+    areas = [tag("path", d=d, fill="currentColor", fill_opacity="0.25") for d in ("M1 1H25V13H1z", "M1 4H25V10H1z")]
+    return _sign(tag("g", *areas, tag("path", d="M1 7H25", stroke="currentColor", stroke_width=2.0)), colour)

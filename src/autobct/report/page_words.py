@@ -1,0 +1,146 @@
+"""What the page says in words and in its table."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autobct.report.axis import number
+from autobct.report.story import Story
+from autobct.report.visible import one_line
+
+_MOST_ERROR = 400  # characters; the history keeps all of it
+
+__all__ = ["Cell", "Fact", "Head", "Note", "Row", "facts", "heads", "notes", "rows", "rows_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something to know before reading on."""
+
+    head: str
+    text: str
+    alarm: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One number of the answer."""
+
+    name: str
+    value: str
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column of the table.  text_column: whether it holds words."""
+
+    name: str
+    text_column: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of the table.  value: what to sort by; "" for nothing, None to sort by the text."""
+
+    text: str
+    value: str | None = None
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run.  best: whether its model is the one to use."""
+
+    cells: tuple[Cell, ...]
+    best: bool
+
+
+def notes(story: Story) -> list[Note]:
+    """What to know before the answer: that it may change, and that its model may be wrong."""
+    told = []
+    if story.unfinished is not None:
+        told.append(Note("Not finished.", story.unfinished))
+    if story.alarm is not None:
+        told.append(Note("The model may be wrong.", story.alarm, alarm=True))
+    return told
+
+
+def facts(story: Story) -> list[Fact]:
+    """Score, cost, runs, price."""
+    failed = sum(run.score is None for run in story.history)
+    price, spent = story.problem.price, float(story.totals[-1]) + story.charged
+    per_cost = str(price).partition(" per ")[2]
+    deciding = f"; {story.spent(story.charged, 2)} for deciding" if story.charged else ""
+    told = []
+    if story.best is not None:
+        told.append(Fact("Score", number(story.best.score), f"believed {story.believed_best}"))
+    worth = f"worth {number(price.per_cost * spent, 3)} of score"
+    told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
+    told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
+    told.append(Fact("Price", number(price.score, 3), f"per {per_cost}"))
+    return told
+
+
+def heads(story: Story) -> list[Head]:
+    """The columns: the run, its params, what came of it, what was thought of it."""
+    numbers = ["score", story.cost_title, story.total_title, "believed score", "going on"]
+    params = [Head(name, text_column=not numeric) for name, numeric in _numeric(story).items()]
+    return [Head("run"), *params, *map(Head, numbers), Head("then", text_column=True)]
+
+
+def rows(story: Story) -> list[Row]:
+    """All runs, failed ones with their error."""
+    going_on, totals, numeric = story.going_on, story.totals, _numeric(story)
+    told = []
+    for index, run in enumerate(story.history):
+        params = [_param(run.params.get(name), as_number) for name, as_number in numeric.items()]
+        values = [run.score, run.cost, float(totals[index + 1]), run.believed, float(going_on[index + 1])]
+        cells = (_count(run.trial + 1), *params, *map(_amount, values), _outcome(story, index))
+        told.append(Row(cells, best=run is story.best))
+    return told
+
+
+def rows_text(story: Story) -> str:
+    """What the columns mean."""
+    return (
+        "Believed score: at these params, right after the run. Going on: the expected final score less the price of "
+        "all that would follow, right after the run. The model to use is in bold."
+    )
+
+
+def _numeric(story: Story) -> dict[str, bool]:
+    """For each parameter whether all its values are numbers."""
+    names = story.problem.space.names
+    return {name: all(_is_number(run.params.get(name)) for run in story.history) for name in names}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | np.bool_)
+
+
+def _param(value: Any, numeric: bool) -> Cell:
+    return Cell(number(value), repr(float(value)) if numeric else None)
+
+
+def _count(value: int) -> Cell:
+    return Cell(str(value), str(value))
+
+
+def _amount(value: float | None) -> Cell:
+    if value is None or not math.isfinite(value):
+        return Cell("–", "")
+    return Cell(number(value), repr(float(value)))
+
+
+def _outcome(story: Story, index: int) -> Cell:
+    """What was decided after the run; the error, if it failed."""
+    run = story.history[index]
+    if run.error is not None:
+        return Cell(one_line(run.error, _MOST_ERROR), error=True)
+    last = index + 1 == len(story.history)
+    return Cell("stopped" if last and story.unfinished is None else "went on" if not last else "")

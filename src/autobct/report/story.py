@@ -1,0 +1,163 @@
+"""What a page tells, whoever tells it: a result, a tuner that is still asking, or the journal of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.gaussian import Belief
+from autobct.report.axis import number
+from autobct.report.believed import believed_score
+from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.history import Run
+from autobct.tuning.problem import Problem
+from autobct.tuning.result import WhatIf
+
+__all__ = ["Story", "params_text", "run_text"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Story:
+    """One tuning, in the user's units where nothing else is said.
+
+    decisions:  what was decided after 0, 1, 2, ... runs, None where nobody wrote it down; the last may be a Stop
+    best:       the run whose model to use; None if none finished
+    past:       what was believed after 0, 1, 2, ... runs, in model units
+    unfinished: a sentence where the tuning has not ended
+    alarm:      a sentence where the observations are implausible under the belief
+    notes:      what else to know, e.g. that a score left its range
+    what_if:    what other prices would have done, the lowest first
+    charged:    cost that belongs to no run: deciding and launching
+    settings:   (name, value) to repeat it
+    """
+
+    title: str
+    problem: Problem
+    history: tuple[Run, ...]
+    decisions: tuple[Decision | None, ...]
+    best: Run | None
+    past: tuple[Belief, ...]
+    why: str
+    unfinished: str | None = None
+    alarm: str | None = None
+    notes: tuple[str, ...] = ()
+    what_if: tuple[WhatIf, ...] = ()
+    charged: float = 0.0
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def prior(self) -> Belief:
+        """What was believed before the first run."""
+        return self.past[0]
+
+    @property
+    def belief(self) -> Belief:
+        """What is believed now."""
+        return self.past[-1]
+
+    @property
+    def sign(self) -> float:
+        """1 where a higher score is better, -1 where a lower one is."""
+        return -1.0 if self.problem.direction == "minimize" else 1.0
+
+    @property
+    def unit(self) -> str:
+        """ "s" where the cost is time in seconds, as the price says; "" for units of the user's own."""
+        return "s" if self.problem.price.unit else ""
+
+    @property
+    def cost_title(self) -> str:
+        """The cost on an axis."""
+        return f"cost, {self.unit}" if self.unit else "cost"
+
+    @property
+    def total_title(self) -> str:
+        """The cost so far on an axis."""
+        return f"cost so far, {self.unit}" if self.unit else "cost so far"
+
+    def spent(self, cost: float, digits: int = 4) -> str:
+        """A cost with its unit."""
+        return f"{number(cost, digits)} {self.unit}".rstrip()
+
+    @property
+    def scores(self) -> Array:
+        """Observed scores (n,), NaN where a run failed."""
+        return np.array([np.nan if run.score is None else run.score for run in self.history], dtype=float)
+
+    @property
+    def costs(self) -> Array:
+        """Costs (n,) of the runs."""
+        return np.array([run.cost for run in self.history], dtype=float)
+
+    @property
+    def totals(self) -> Array:
+        """Costs so far, (n + 1,): before the first run and after each."""
+        return np.concatenate([[0.0], np.cumsum(self.costs)])
+
+    @property
+    def centre(self) -> Array:
+        """The control (p,) through which slices go: that of the model to use, or the candidate thought best."""
+        if self.best is not None:
+            return self.best.control
+        model = self.problem.prior.model
+        means = model.score_basis(self.problem.controls) @ self.belief.score.mean
+        return np.asarray(self.problem.controls[int(means.argmax())])
+
+    @property
+    def believed_best(self) -> str:
+        """What is believed of the model to use, with one standard deviation."""
+        low, middle, high = believed_score(self.problem, self.belief, self.centre[None])[1:4, 0]
+        return f"{number(float(middle))} ± {number(float(high - low) / 2, 2)}"
+
+    @property
+    def going_on(self) -> Array:
+        """Value of going on after 0, 1, 2, ... runs; NaN where it is not known."""
+        return self._of_decisions(_going_on)
+
+    @property
+    def in_hand(self) -> Array:
+        """The score in hand, as believed, after 0, 1, 2, ... runs; NaN where there is none."""
+        decided = self._of_decisions(_in_hand)
+        return np.where(np.isfinite(decided), decided, [self._hand(runs) for runs in range(len(self.past))])
+
+    def _hand(self, runs: int) -> float:
+        """The believed score of the best of so many runs, or of the last one that finished."""
+        finished = [run.control for run in self.history[:runs] if run.score is not None]
+        if not finished:
+            return float("nan")
+        kept = np.stack(finished if self.problem.terms.recall else finished[-1:])
+        means = self.problem.prior.model.score_basis(kept) @ self.past[runs].score.mean
+        return float(self.problem.score_scale.to_raw(float(means.max())))
+
+    def _of_decisions(self, read: Any) -> Array:
+        told = [read(decision) for decision in self.decisions[: len(self.history) + 1]]
+        told += [None] * (len(self.history) + 1 - len(told))
+        return np.array([np.nan if value is None else value for value in told], dtype=float)
+
+
+def _going_on(decision: Decision | None) -> float | None:
+    if decision is None:
+        return None
+    going_on = decision.best_alternative if isinstance(decision, Stop) else decision
+    return None if going_on is None else going_on.value
+
+
+def _in_hand(decision: Decision | None) -> float | None:
+    if decision is None:
+        return None
+    return decision.stop_value if isinstance(decision, Train) else decision.value
+
+
+def params_text(params: Mapping[str, Any]) -> str:
+    """Params in one line: a=1, b=relu."""
+    return ", ".join(f"{name}={number(value)}" for name, value in params.items())
+
+
+def run_text(run: Run) -> str:
+    """A run in a few words, for whoever points at it; the table has the rest."""
+    outcome = "failed" if run.score is None else f"score {number(run.score)}"
+    return f"Run {run.trial + 1}: {outcome}, cost {number(run.cost)}"

@@ -1,0 +1,126 @@
+"""Ask and tell from Python, with every word on disk: the same script goes on after a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from autobct.run.codec import encoded, same
+from autobct.run.journal import NAME, Journal, JournalError
+from autobct.run.replay import otherwise
+from autobct.run.settings import differences
+from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.history import Run
+from autobct.tuning.limits import Left
+from autobct.tuning.settings import versions
+from autobct.tuning.tuner import Tuner
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # in what a function calls itself; another in every process
+
+
+class StoredTuner:
+    """A tuner whose decisions and runs are in a journal.  Get one from `stored`.
+
+    tuner: the tuner itself, for everything else: history, best, explain(), result()
+    """
+
+    def __init__(self, tuner: Tuner, journal: Journal, interrupted: list[Train]) -> None:
+        self.tuner = tuner
+        self._journal, self._interrupted = journal, interrupted
+
+    def ask(self, left: Left | None = None) -> Decision:
+        """As `Tuner.ask`; first come the runs that were asked for and not told when the last process ended."""
+        if self._interrupted:
+            return self._interrupted.pop(0)
+        decision = self.tuner.ask(left)
+        if isinstance(decision, Train):
+            told = None if left is None else asdict(left)
+            self._journal.add("asked", decision=encoded(decision), left=told)
+        return decision
+
+    def tell(
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
+    ) -> Run:
+        """As `Tuner.tell`; what was told is on disk when this returns."""
+        run = self.tuner.tell(trial, score, cost, error=error)
+        self._journal.add("told", trial=run.trial, score=run.score, cost=run.cost, error=run.error)
+        return run
+
+    def charge(self, cost: float) -> None:
+        """As `Tuner.charge`."""
+        self.tuner.charge(cost)
+        self._journal.add("charged", cost=float(cost))
+
+
+@contextlib.contextmanager
+def stored(tuner: Tuner, directory: str | os.PathLike[str]) -> Iterator[StoredTuner]:
+    """Keep a new tuner in a folder, or go on with what is there.
+
+    >>> with stored(Tuner(space, price=0.01), "my-tuning") as tuner:
+    ...     while isinstance(decision := tuner.ask(), Train):
+    ...         tuner.tell(decision, *train(decision.params))
+
+    The finished runs of an earlier process are told again, and every decision is held, to the last bit, against the
+    one that was made then; JournalError if one differs, or if the folder is that of another problem.
+    """
+    from autobct.run.lock import locked  # needs POSIX, unlike reading what was stored
+
+    if tuner.history or tuner.under_way:
+        raise ValueError("tuner must be a new one: what was told before would not be stored")
+    folder = Path(directory).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        path = folder / NAME
+        if path.exists():
+            journal, records = Journal.resume(path)
+        else:
+            header = {"settings": _settings(tuner), "versions": versions()}
+            journal, records = Journal.start(path, **header), [{"kind": "header", **header}]
+        with contextlib.closing(journal):
+            yield StoredTuner(tuner, journal, _again(tuner, records, folder))
+
+
+def _again(tuner: Tuner, records: list[dict[str, Any]], folder: Path) -> list[Train]:
+    """Tell a tuner what stands in a journal; the runs that were not told."""
+    _check_settings(tuner, records[0], folder)
+    under_way: dict[int, Train] = {}
+    for record in records[1:]:
+        if record["kind"] == "asked":
+            train = _asked(tuner, record, records[0])
+            under_way[train.trial] = train
+        elif record["kind"] == "told":
+            tuner.tell(under_way.pop(record["trial"]), record["score"], record["cost"], error=record["error"])
+        elif record["kind"] == "charged":
+            tuner.charge(record["cost"])
+    return list(under_way.values())
+
+
+def _asked(tuner: Tuner, record: Mapping[str, Any], header: Mapping[str, Any]) -> Train:
+    left = record["left"]
+    decision = tuner.ask(None if left is None else Left(**left))
+    recorded = {**record["decision"], "params": None}  # the control says what they are, and is exact
+    if isinstance(decision, Stop) or not same({**encoded(decision), "params": None}, recorded):
+        raise JournalError(otherwise(record["decision"]["trial"], header))
+    return decision
+
+
+def _settings(tuner: Tuner) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(_ADDRESS.sub("", json.dumps(tuner.settings)))
+    return plain
+
+
+def _check_settings(tuner: Tuner, header: Mapping[str, Any], folder: Path) -> None:
+    if not isinstance(header.get("settings"), dict):
+        raise JournalError(f"{str(folder)!r} was made by autobct run; go on with that, or give another folder")
+    changed = differences(header["settings"], _settings(tuner))
+    if changed:
+        raise JournalError(
+            f"{', '.join(changed)} changed since the tuning in {str(folder)!r} was begun, so that its runs do not "
+            f"count for it; change back, or give another folder"
+        )

@@ -1,0 +1,69 @@
+"""Decisions <-> plain data for JSON; numbers come back to the last bit."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.space import Space
+
+
+class CodecError(ValueError):
+    """Data that is not what was stored."""
+
+
+def encoded(thing: Train | Stop) -> dict[str, Any]:
+    """A decision as plain data."""
+    return {field.name: _plain(getattr(thing, field.name)) for field in dataclasses.fields(thing)}
+
+
+def decision_of(data: Mapping[str, Any], space: Space) -> Decision:
+    """The decision that was encoded; what its params are is the space's to say."""
+    return _train(data, space) if "control" in data else _stop(data, space)
+
+
+def same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether two encoded things are the same to the last bit (NaN is NaN)."""
+    return repr(first) == repr(second)
+
+
+def _train(data: Mapping[str, Any], space: Space) -> Train:
+    return Train(**_fields(Train, data, space))
+
+
+def _stop(data: Mapping[str, Any], space: Space) -> Stop:
+    fields = _fields(Stop, data, space)
+    best = fields.get("best_alternative")
+    return Stop(**{**fields, "best_alternative": None if best is None else _train(best, space)})
+
+
+def _fields(kind: type, data: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    known = {field.name for field in dataclasses.fields(kind)}
+    if unknown := [key for key in data if key not in known]:
+        raise CodecError(f"{kind.__name__} has no {unknown[0]!r}")
+    fields = dict(data)
+    try:
+        if "control" in fields:
+            fields["control"] = np.array(fields["control"], dtype=float)
+            fields["params"] = space.params(fields["control"])
+    except (TypeError, ValueError) as error:
+        raise CodecError(str(error)) from None
+    return fields
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return encoded(value)  # type: ignore[arg-type]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)

@@ -1,0 +1,207 @@
+"""From a TOML file to settings: every key known, every value checked, or one sentence that says what to write."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from autobct.belief.prior import PAPER_PRIORS
+from autobct.run.parameters import EXAMPLE, read_space
+from autobct.run.reading import Reading
+from autobct.run.settings import MOST_OUTPUT, Limits, Program, Settings, SettingsError
+from autobct.run.table import Table, duration, flag, mapping, number, one_of, pair, text, whole
+from autobct.run.template import CARRIES_ALL, check_placeholders
+from autobct.tuning.parameter import Parameter
+from autobct.tuning.price import parse_price
+from autobct.tuning.scale import affine
+
+_MOST_BYTES = 1 << 20
+_COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
+_TIMES = ("wall", "cpu")
+_TOP = ("command", "directory", "env", "repeats", "price", "score_range", "cost_range", "direction", "recall", "seed")
+_TABLES = {
+    "score": ("key", "file", "pattern"),
+    "cost": ("measure", "key", "file", "pattern"),
+    "limits": ("timeout", "max_cost", "max_runs", "deadline", "output"),
+}
+
+
+def read_text(path: Path) -> str:
+    """The text of a TOML file; SettingsError if there is none to read."""
+    try:
+        if not path.is_file():
+            reason = "it is not an ordinary file" if path.exists() else "there is no such file; autobct init writes one"
+            raise SettingsError(f"{str(path)!r} cannot be read: {reason}")
+        if path.stat().st_size > _MOST_BYTES:
+            raise SettingsError(f"{str(path)!r} is larger than {_MOST_BYTES} bytes; is it a TOML file?")
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def parse(source: str) -> Settings:
+    """The settings that a TOML text describes; SettingsError, one sentence with the key, if it describes none."""
+    try:
+        data = tomllib.loads(source)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SettingsError(f"is not TOML: {error}") from None
+    _check_integers(data, "")
+    nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]
+    top = Table(data, "", (*_TOP, "prior", "space", *_TABLES), nested)
+    command = top.need("command", _command, _COMMAND)
+    space = read_space(top.need("space", mapping, f"[space] and in it {EXAMPLE}"))
+    score, cost, limits = (top.table(key, keys) for key, keys in _TABLES.items())
+    measure = cost.get("measure", one_of(*_TIMES, "told")) or "wall"
+    settings = Settings(
+        program=Program(
+            command=command,
+            directory=top.get("directory", text) or ".",
+            env=_env(top.get("env", mapping) or {}),
+            repeats=top.get("repeats", whole(1)) or 1,
+        ),
+        space=space,
+        score=_reading(score, "score", space),
+        measure=measure,
+        cost=_reading(cost, "cost", space),
+        tuning=_tuning(top),
+        seed=top.get("seed", whole(0)) or 0,
+        limits=_limits(limits, timed=measure in _TIMES),
+    )
+    _check_told(settings)
+    _check_templates(settings)
+    return settings
+
+
+def _check_integers(value: Any, path: str) -> None:
+    """TOML's integers have 64 bits; larger ones would only fail later, as numbers do."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else ((path, part) for part in value):
+            _check_integers(part, f"{path}.{key}" if path and isinstance(value, dict) else key)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise SettingsError(f"{path}: is an integer beyond 64 bits; write it with e, as in 1e30")
+
+
+def _command(value: Any) -> tuple[str, ...]:
+    """A list of arguments, or one string split as a shell would split it; no shell is involved."""
+    words = shlex.split(value) if isinstance(value, str) else value
+    if not isinstance(words, list):
+        raise ValueError(f"must be a list of arguments or one text, got {value!r}; write e.g. {_COMMAND}")
+    if not words or not words[0]:
+        raise ValueError(f"is empty; write e.g. {_COMMAND}")
+    return tuple(map(text, words))
+
+
+def _env(data: Mapping[str, Any]) -> dict[str, str]:
+    table = Table(data, "env", None)
+    for name in data:
+        if not name or "=" in name or "\0" in name:
+            raise SettingsError(f"{table.where(name)} cannot be the name of an environment variable")
+    return {name: table.need(name, text, f'{name} = "1"') for name in data}
+
+
+def _reading(table: Table, what: str, space: Mapping[str, Parameter]) -> Reading:
+    def template(value: Any) -> str:
+        check_placeholders(text(value), space)
+        return str(value)
+
+    reading = Reading(
+        what,
+        key=table.get("key", text),
+        file=table.get("file", template),
+        pattern=table.get("pattern", lambda value: _pattern(value, what)),
+    )
+    if reading.key is not None and reading.pattern is not None:
+        raise SettingsError(f"{what} has both a key and a pattern; write one of the two")
+    return reading
+
+
+def _pattern(value: Any, what: str) -> str:
+    try:
+        expression = re.compile(text(value))
+    except (re.error, OverflowError) as error:
+        raise ValueError(f"is not a regular expression: {error}, got {value!r}") from None
+    if expression.groups == 0:
+        raise ValueError(f"must have a group around the number, got {value!r}; write e.g. '{what} = ([0-9.]+)'")
+    return str(value)
+
+
+def _tuning(top: Table) -> dict[str, Any]:
+    """Arguments of the tuner, as they were written; each is checked where it is."""
+    told = {
+        "price": top.need("price", _price, 'price = "0.01 per 30s"'),
+        "score_range": top.get("score_range", _range("score_range")),
+        "cost_range": top.get("cost_range", _range("cost_range", least=0.0)),
+        "direction": top.get("direction", one_of("maximize", "minimize")),
+        "recall": top.get("recall", flag),
+        "prior": top.get("prior", one_of(*PAPER_PRIORS)),
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _price(value: Any) -> Any:
+    parse_price(value)
+    return value
+
+
+def _range(name: str, least: float = float("-inf")) -> Any:
+    def check(value: Any) -> list[float]:
+        scale = affine(pair(value), name=name)
+        if scale.low < least:
+            raise ValueError(f"must not be negative, got {value!r}; write e.g. [1, 60]")
+        return [scale.low, scale.high]
+
+    return check
+
+
+def _limits(table: Table, *, timed: bool) -> Limits:
+    return Limits(
+        timeout=table.get("timeout", duration),
+        max_cost=table.get("max_cost", duration if timed else _positive),
+        max_runs=table.get("max_runs", whole(1)),
+        deadline=table.get("deadline", _deadline),
+        output=table.get("output", whole(1 << 10)) or MOST_OUTPUT,
+    )
+
+
+def _deadline(value: Any) -> float | datetime:
+    return value if isinstance(value, datetime) else duration(value)
+
+
+def _positive(value: Any) -> float:
+    if not 0 < number(value) < float("inf"):
+        raise ValueError(f"must be positive and finite, got {value!r}")
+    return float(value)
+
+
+def _check_told(settings: Settings) -> None:
+    """A cost that is measured is not read, and one that is read has to stand somewhere."""
+    given = [key for key in ("key", "file", "pattern") if getattr(settings.cost, key) is not None]
+    if settings.measure in _TIMES and given:
+        raise SettingsError(
+            f'cost.{given[0]} is for a cost that the program tells; write measure = "told" with it, or leave it out'
+        )
+
+
+def _check_templates(settings: Settings) -> None:
+    """Every placeholder has a meaning, and every parameter reaches the program."""
+    used: set[str] = set()
+    places = [("command", word) for word in settings.program.command]
+    places += [(f"env.{name}", value) for name, value in settings.program.env.items()]
+    for place, template in places:
+        try:
+            used.update(check_placeholders(template, settings.space))
+        except ValueError as error:
+            raise SettingsError(f"{place}: {error}") from None
+    unused = [name for name, parameter in settings.space.items() if name not in used and parameter.count != 1]
+    if unused and not used & CARRIES_ALL:
+        raise SettingsError(
+            f"space.{unused[0]} never reaches the program; write {{{unused[0]}}} (or {{params_json}}) in command"
+        )
+
+
+__all__ = ["parse", "read_text"]

@@ -1,0 +1,56 @@
+"""A TOML file that was read and found good, and where its tuning is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from autobct.run.config import parse, read_text
+from autobct.run.interrupts import Interrupts
+from autobct.run.process import find_program
+from autobct.run.recorded import folder_of
+from autobct.run.replay import tuner_of
+from autobct.run.settings import Settings, SettingsError
+from autobct.run.trial import Trainer
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to tune.  path, toml: the file and its text;  folder: where everything that happens is kept."""
+
+    path: Path
+    toml: str
+    settings: Settings
+    folder: Path
+
+    @classmethod
+    def of(cls, path: Path, folder: Path | None = None) -> Job:
+        """The job a TOML file describes; SettingsError if it describes none."""
+        toml = read_text(path)
+        try:
+            job = cls(path, toml, parse(toml), folder_of(path) if folder is None else folder.absolute())
+            job._check_program()
+            tuner_of(job.settings)  # what goes together is the tuner's to say
+        except (SettingsError, TypeError, ValueError) as error:
+            raise SettingsError(f"{path}: {error}") from None
+        return job
+
+    @property
+    def directory(self) -> Path:
+        """Where the program runs; a relative one is as seen from the TOML file."""
+        return (self.path.absolute().parent / self.settings.program.directory).resolve()
+
+    def trainer(self, interrupts: Interrupts | None = None, hold: int | None = None) -> Trainer:
+        """What runs the program."""
+        return Trainer(self.settings, self.directory, self.folder, interrupts, hold)
+
+    def _check_program(self) -> None:
+        """A program that is not there is a slip in the file, not a failed run."""
+        if not self.directory.is_dir():
+            raise SettingsError(f"directory: there is no folder {str(self.directory)!r}")
+        program = self.settings.program
+        if "{" in program.command[0] or "PATH" in program.env:
+            return  # only known when it runs
+        trouble = find_program(program.command[0], self.directory)
+        if trouble is not None:
+            raise SettingsError(f"command: {trouble}")

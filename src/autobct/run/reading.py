@@ -1,0 +1,158 @@
+"""The score or cost a program has told: from its last line, from a file, or from where a pattern matches."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import stat
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_LINE = 1 << 16  # bytes of one line that are looked at
+_FILE = 1 << 20  # bytes of a file that are read as one JSON text
+_SHOWN = 60
+
+
+class NoNumberError(ValueError):
+    """There was nothing to read, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Where a number is found.
+
+    what:     "score" or "cost"; also the key in JSON if no other is told
+    key:      the key of the number in the JSON of the last line, dots for nesting: "metrics.accuracy"
+    file:     the file whose last line is read instead of the output's; a template
+    pattern:  a regular expression whose last match has the number in its group `what`, or else in its first
+    """
+
+    what: str
+    key: str | None = None
+    file: str | None = None
+    pattern: str | None = None
+
+    def number(self, path: Path) -> float:
+        """The number in a file that the program wrote or its output is kept in; NoNumberError if there is none."""
+        where = "the output" if self.file is None else f"the file {str(path)!r}"
+        if self.pattern is not None:
+            return _finite(self._matched(path, where), self.what)
+        line = (self.file and _whole_json(path)) or _last_line(path)
+        if line is None:
+            raise NoNumberError(f"no {self.what}: {where} is empty")
+        return _finite(self._in_line(line, where), self.what)
+
+    def _matched(self, path: Path, where: str) -> str:
+        expression = re.compile(self.pattern or "")
+        matches = (match for line in _lines(path) for match in expression.finditer(line))
+        last = next(iter(deque(matches, maxlen=1)), None)
+        if last is None:
+            raise NoNumberError(f"no {self.what}: nothing in {where} matches the pattern {self.pattern!r}")
+        group = last.group(self.what if self.what in expression.groupindex else 1)
+        return group or ""
+
+    def _in_line(self, line: str, where: str) -> Any:
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = line  # nan, inf, 1_000 and the like are judged as text
+        if isinstance(found, dict):
+            return self._in_json(found, where)
+        if self.key is not None:
+            raise NoNumberError(
+                f"no {self.what}: the last line of {where}, {_shown(line)}, is not JSON with {self.key!r}"
+            )
+        if isinstance(found, str | int | float) and not isinstance(found, bool):
+            return found
+        raise NoNumberError(f"no {self.what}: the last line of {where}, {_shown(line)}, is not one number")
+
+    def _in_json(self, found: Any, where: str) -> Any:
+        key = self.key or self.what
+        for part in [key] if key in found else key.split("."):
+            if not isinstance(found, dict) or part not in found:
+                there = ", ".join(map(repr, list(found)[:10])) if isinstance(found, dict) else _shown(found)
+                raise NoNumberError(f"no {self.what}: the JSON of {where} has no {key!r}, it has {there}")
+            found = found[part]
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise NoNumberError(f"no {self.what}: {key!r} in the JSON of {where} is {_shown(found)}, not a number")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What a file was before a run: a score that an earlier run left there must not count as this one's."""
+
+    identity: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp:
+        """The file as it is now; a missing one has no identity."""
+        try:
+            status = path.stat()
+        except OSError:
+            return cls(None)
+        return cls((status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+def check_written(path: Path, before: Stamp, what: str) -> None:
+    """NoNumberError unless the program wrote this ordinary file."""
+    now = Stamp.of(path)
+    if now.identity is None:
+        raise NoNumberError(f"no {what}: the program did not write the file {str(path)!r}")
+    if now == before:
+        raise NoNumberError(f"no {what}: the file {str(path)!r} is an older one, the program did not write it")
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise NoNumberError(f"no {what}: {str(path)!r} is not an ordinary file")
+
+
+def _finite(found: Any, what: str) -> float:
+    try:
+        number = float(found)
+    except (ValueError, OverflowError):
+        raise NoNumberError(f"no {what}: {_shown(found)} is not one number") from None
+    if not math.isfinite(number):
+        raise NoNumberError(f"no {what}: it is {_shown(found)}, which is not finite")
+    if what == "cost" and number < 0:
+        raise NoNumberError(f"no {what}: it is {_shown(found)}, which is negative")
+    return number
+
+
+def _last_line(path: Path) -> str | None:
+    """The last line that is not blank, of the last bytes of a file of any size."""
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - _LINE, 0))
+            lines = file.read(_LINE).decode(errors="replace").splitlines()
+    except OSError as error:
+        raise NoNumberError(f"the file {str(path)!r} cannot be read: {error.strerror}") from None
+    return next((line.strip() for line in reversed(lines) if line.strip()), None)
+
+
+def _whole_json(path: Path) -> str | None:
+    """A file that is one JSON object over several lines; None if it is not."""
+    with contextlib.suppress(OSError, ValueError, RecursionError):
+        text = path.read_text("utf-8") if path.stat().st_size <= _FILE else ""
+        if isinstance(json.loads(text), dict):
+            return text
+    return None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        with open(path, "rb") as file:
+            while line := file.readline(_LINE):
+                yield line.decode(errors="replace").rstrip("\r\n")
+    except OSError as error:
+        raise NoNumberError(f"the file {str(path)!r} cannot be read: {error.strerror}") from None
+
+
+def _shown(found: object) -> str:
+    text = repr(found)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

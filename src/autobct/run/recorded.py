@@ -1,0 +1,103 @@
+"""A tuning that stands in a folder: what was decided, what came of it, and whether it came to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from autobct.run.config import parse
+from autobct.run.journal import NAME, JournalError, read_journal
+from autobct.run.replay import replay
+from autobct.run.settings import Settings
+from autobct.tuning.decision import Decision, Stop
+from autobct.tuning.history import Run
+from autobct.tuning.problem import Problem
+from autobct.tuning.result import Result
+from autobct.tuning.tuner import Tuner
+
+SUFFIX = ".run"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedRun:
+    """A tuning from its journal alone: neither the TOML file nor the program is needed any more.
+
+    path:       the folder
+    settings:   what defines the problem, key path of the TOML -> value, and its limits
+    history:    all runs, failed ones included
+    decisions:  what was decided before each run, and at the end
+    finished:   whether it stopped, rather than being interrupted or still under way
+    versions:   of what it was begun with
+    tuner:      one that has been told all of it
+    """
+
+    path: Path
+    settings: dict[str, Any]
+    problem: Problem
+    history: tuple[Run, ...]
+    decisions: tuple[Decision, ...]
+    finished: bool
+    versions: dict[str, str]
+    tuner: Tuner
+
+    @property
+    def why(self) -> str:
+        """Why it stopped, or that it has not."""
+        last = self.decisions[-1] if self.decisions else None
+        if isinstance(last, Stop):
+            return last.why
+        count = len(self.history)
+        return f"Not finished: {count} run{'s' if count != 1 else ''} made so far."
+
+    def result(self) -> Result:
+        """The model to use as of now, and all that can be asked of it; TuningError if no run finished."""
+        return self.tuner.result(self.why, self.decisions)
+
+
+def folder_of(path: Path) -> Path:
+    """The folder of the tuning that a TOML file describes: tune.run beside tune.toml."""
+    return path.absolute().with_suffix(SUFFIX)
+
+
+def read_run(path: str | Path) -> RecordedRun:
+    """The tuning in a folder, also one that is under way or was cut off.
+
+    path: the folder, its journal, or the TOML file it belongs to.  JournalError, in one sentence, if there is none.
+    """
+    folder = _folder(Path(path))
+    records = read_journal(folder / NAME)
+    if "toml" not in records[0]:
+        raise JournalError(f"{str(folder)!r} was stored from Python; there, tuner.result() has all of it")
+    again = replay(records, verify=False)
+    settings = recorded_settings(records)
+    return RecordedRun(
+        path=folder,
+        settings={**settings.defining, **_limits(settings)},
+        problem=again.tuner.problem,
+        history=again.tuner.history,
+        decisions=again.decisions,
+        finished=again.stopped is not None,
+        versions=dict(records[0]["versions"]),
+        tuner=again.tuner,
+    )
+
+
+def recorded_settings(records: Sequence[Mapping[str, Any]]) -> Settings:
+    """What the TOML file said when the tuning was begun, with the limits it was last given."""
+    return parse([record["toml"] for record in records if record["kind"] in ("header", "resumed")][-1])
+
+
+def _folder(path: Path) -> Path:
+    if path.suffix == ".toml" or not path.exists():
+        beside = folder_of(path)
+        if not (beside / NAME).exists():
+            raise JournalError(f"there is no recorded tuning {str(path)!r}; write the folder that autobct run made")
+        return beside
+    return path if path.is_dir() else path.parent
+
+
+def _limits(settings: Settings) -> dict[str, Any]:
+    told = {f"limits.{key}": value for key, value in asdict(settings.limits).items() if value is not None}
+    return {key: value if isinstance(value, int | float) else str(value) for key, value in told.items()}

@@ -1,0 +1,151 @@
+"""From a journal back to a tuner that knows all that was found, and to the decisions that were made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autobct.belief.prior import PAPER_PRIORS
+from autobct.run.codec import CodecError, decision_of, encoded, same
+from autobct.run.config import parse
+from autobct.run.journal import JournalError
+from autobct.run.settings import Settings, SettingsError
+from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.history import Run
+from autobct.tuning.limits import Left
+from autobct.tuning.settings import versions
+from autobct.tuning.tuner import Tuner
+
+Record = Mapping[str, Any]
+
+_DAMAGED = "the journal does not hold together"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """What a journal amounts to.
+
+    tuner:      one that has been told all of it
+    decisions:  before each run, and the last one: to stop, or a run that was not told
+    wall:       seconds of wall time in all runs
+    """
+
+    tuner: Tuner
+    decisions: tuple[Decision, ...]
+    wall: float
+
+    @property
+    def stopped(self) -> Stop | None:
+        """The decision to stop, if that is how it ended."""
+        last = self.decisions[-1] if self.decisions else None
+        return last if isinstance(last, Stop) else None
+
+
+def tuner_of(settings: Settings) -> Tuner:
+    """The tuner of some settings; the deadline is told at each decision."""
+    told, limits = dict(settings.tuning), settings.limits
+    prior = told.pop("prior", None)
+    return Tuner(
+        settings.space,
+        **told,
+        prior=None if prior is None else PAPER_PRIORS[prior],
+        max_runs=limits.max_runs,
+        max_cost=limits.max_cost,
+        seed=settings.seed,
+    )
+
+
+def replay(records: Sequence[Record], *, verify: bool) -> Replay:
+    """Tell a tuner everything that stands in a journal; what was asked for and not told is not asked for again.
+
+    verify: let it decide everything again, and hold each decision, to the last bit, against the one that was made
+    """
+    try:
+        told = _Replaying(records[0])
+        for record in records:
+            told.take(record, verify=verify)
+        return told.all
+    except (CodecError, SettingsError, KeyError, TypeError) as error:
+        raise JournalError(f"{_DAMAGED}: {error}") from None
+
+
+class _Replaying:
+    """A tuner that is being told, record by record."""
+
+    def __init__(self, header: Record) -> None:
+        self._header = header
+        self._tuner = tuner_of(parse(header["toml"]))
+        self._decisions: list[Decision] = []
+        self._asked: Record | None = None
+        self._stop: Stop | None = None
+        self._wall = 0.0
+
+    @property
+    def all(self) -> Replay:
+        last: Decision | None = self._stop
+        if last is None and self._asked is not None:
+            last = self._train(self._asked)
+        return Replay(self._tuner, (*self._decisions, *(() if last is None else (last,))), self._wall)
+
+    def take(self, record: Record, *, verify: bool) -> None:
+        kind = record["kind"]
+        if kind == "asked":
+            self._asked, self._stop = record, None
+        elif kind == "told":
+            self._take_run(record, verify=verify)
+        elif kind == "charged":
+            self._tuner.charge(record["cost"])
+        elif kind == "stopped":
+            self._stop = self._decoded(record, Stop)
+        elif kind == "resumed":  # with other limits, which may decide otherwise from here on
+            before, self._tuner = self._tuner, tuner_of(parse(record["toml"]))
+            self._tuner.replay(before.history)
+            self._tuner.charge(before.charged)
+
+    def _take_run(self, told: Record, *, verify: bool) -> None:
+        if self._asked is None or self._asked["decision"]["trial"] != told["trial"]:
+            raise JournalError(f"{_DAMAGED}: a run was told that nobody asked for")
+        decision = self._train(self._asked)
+        if verify:
+            self._check(decision, self._asked["left"])
+        self._tuner.charge(self._asked["charge"])
+        self._tuner.replay([run_of(self._tuner, decision, told["score"], told["cost"], told["error"])])
+        self._decisions.append(decision)
+        self._wall += float(told["wall"])
+        self._asked = None
+
+    def _check(self, recorded: Train, left: Record | None) -> None:
+        again = self._tuner.peek(None if left is None else Left(**left))
+        if not isinstance(again, Train) or not same(encoded(again), encoded(recorded)):
+            raise JournalError(otherwise(recorded.trial, self._header))
+
+    def _train(self, record: Record) -> Train:
+        found = self._decoded(record, Train)
+        assert isinstance(found, Train)
+        return found
+
+    def _decoded(self, record: Record, kind: type) -> Any:
+        found = decision_of(record["decision"], self._tuner.problem.space)
+        if not isinstance(found, kind):
+            raise JournalError(f"{_DAMAGED}: there is a {type(found).__name__} where a {kind.__name__} should be")
+        return found
+
+
+def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: str | None) -> Run:
+    """A run to tell the tuner; one with a score that it cannot learn from, e.g. zero on a log scale, has failed."""
+    try:
+        if score is not None:
+            tuner.problem.score_observed(score)
+    except ValueError as wrong:
+        score, error = None, str(wrong)
+    return Run(train.trial, train.params, train.control, score, cost, error, math.nan)
+
+
+def otherwise(trial: int, header: Record) -> str:
+    """Why a decision may come out otherwise than it did: the numbers are computed with something else."""
+    then, now = header.get("versions", {}), versions()
+    other = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
+    reason = "; ".join(other) or "the machine computes otherwise"
+    return f"run {trial + 1} would now be decided otherwise ({reason}); go on with what it was begun with"

@@ -1,0 +1,199 @@
+"""One run in the world: fill in the templates, run the program as often as told, read score and cost."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import shlex
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autobct.run.interrupts import Interrupts
+from autobct.run.process import TIMEOUT, Ended, Order, run_program
+from autobct.run.reading import NoNumberError, Reading, Stamp, check_written
+from autobct.run.settings import Settings
+from autobct.run.template import as_text, filled
+from autobct.tuning.decision import Train
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a run may still take.
+
+    seconds, cpu:    of wall and processor time
+    seconds_reason:  the cap behind `seconds`;  that behind `cpu` can only be max_cost
+    """
+
+    seconds: float = math.inf
+    cpu: float = math.inf
+    seconds_reason: str = "deadline"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a run.
+
+    score, error:  one of them is None
+    wall:          seconds it took
+    capped:        what ended it before its own end though it was not its fault: a cap, or an interruption
+    notes:         sentences about what else there is to know
+    """
+
+    score: float | None
+    cost: float
+    error: str | None
+    wall: float
+    notes: tuple[str, ...] = ()
+    capped: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """One training of a run; as `Outcome`, and what it took in seconds."""
+
+    score: float | None
+    cost: float | None
+    error: str | None
+    ended: Ended
+
+
+class Trainer:
+    """Runs the program of some settings.
+
+    directory:         where the program runs;  folder: where its output is kept
+    interrupts, hold:  as in `run_program`
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        directory: Path,
+        folder: Path,
+        interrupts: Interrupts | None = None,
+        hold: int | None = None,
+    ) -> None:
+        self._settings, self._directory, self._folder = settings, directory, folder
+        self._interrupts, self._hold = interrupts, hold
+
+    def place(self, trial: int) -> Path:
+        """The folder of a run, counted from 0 inside and from 1 on disk."""
+        return self._folder / "runs" / f"{trial + 1:04d}"
+
+    def command_line(self, decision: Train) -> str:
+        """The command of a run as one would type it."""
+        return shlex.join(self._order(decision, 1, Allowance()).argv)
+
+    def train(self, decision: Train, allowance: Allowance) -> Outcome:
+        """All trainings of one run.  If some of the repeats finish, the run has; the others are only paid for."""
+        self._prepare(decision)
+        trainings: list[Once] = []
+        for repeat in range(1, self._settings.program.repeats + 1):
+            spent = Allowance(
+                allowance.seconds - sum(once.ended.wall for once in trainings),
+                allowance.cpu - sum(once.ended.cpu for once in trainings),
+                allowance.seconds_reason,
+            )
+            trainings.append(self._once(decision, repeat, spent))
+            if trainings[-1].ended.capped is not None:
+                break
+        return self._together(trainings, decision)
+
+    def _prepare(self, decision: Train) -> None:
+        """An empty folder for the run; what an interrupted try left there is moved aside."""
+        place = self.place(decision.trial)
+        if place.exists():
+            number = 1
+            while (aside := place.with_name(f"{place.name}.interrupted-{number}")).exists():
+                number += 1
+            place.rename(aside)
+        place.mkdir(parents=True)
+        (place / "params.json").write_text(_params_json(decision) + "\n", "utf-8")
+
+    def _once(self, decision: Train, repeat: int, allowance: Allowance) -> Once:
+        settings = self._settings
+        order = self._order(decision, repeat, allowance)
+        values = self._values(decision, repeat)
+        readings = (settings.score, settings.cost)
+        before = {reading.what: Stamp.of(self._file(reading, values, order)) for reading in readings}
+        ended = run_program(order, interrupts=self._interrupts, hold=self._hold)
+        measured = {"wall": ended.wall, "cpu": ended.cpu}.get(settings.measure)
+        if ended.failure is not None:
+            return Once(None, measured, ended.failure, ended)
+        cost, error = measured, None
+        try:
+            if measured is None:
+                cost = self._number(settings.cost, values, order, before)
+            return Once(self._number(settings.score, values, order, before), cost, None, ended)
+        except NoNumberError as missing:
+            if ended.trouble is not None:  # a full disk is not the params' fault: the run is to be made again
+                raise OSError(errno.ENOSPC, ended.trouble, order.stdout) from None
+            error = str(missing)
+        return Once(None, cost, error, ended)
+
+    def _number(self, reading: Reading, values: Mapping[str, str], order: Order, before: Mapping[str, Stamp]) -> float:
+        path = self._file(reading, values, order)
+        if reading.file is not None:
+            check_written(path, before[reading.what], reading.what)
+        return reading.number(path)
+
+    def _file(self, reading: Reading, values: Mapping[str, str], order: Order) -> Path:
+        return Path(order.stdout) if reading.file is None else self._directory / filled(reading.file, values)
+
+    def _order(self, decision: Train, repeat: int, allowance: Allowance) -> Order:
+        settings, values, place = self._settings, self._values(decision, repeat), self.place(decision.trial)
+        program, timeout = settings.program, settings.limits.timeout or math.inf
+        suffix = "" if program.repeats == 1 else f".{repeat}"
+        own = timeout <= allowance.seconds
+        return Order(
+            argv=tuple(filled(word, values) for word in program.command),
+            env={**os.environ, **{name: filled(value, values) for name, value in program.env.items()}},
+            directory=str(self._directory),
+            stdout=str(place / f"stdout{suffix}.txt"),
+            stderr=str(place / f"stderr{suffix}.txt"),
+            timeout=_finite(min(timeout, allowance.seconds)),
+            timeout_reason=TIMEOUT if own else allowance.seconds_reason,
+            most_cpu=_finite(allowance.cpu),
+            cpu_reason="max_cost",
+            most_output=settings.limits.output,
+        )
+
+    def _values(self, decision: Train, repeat: int) -> dict[str, str]:
+        place = self.place(decision.trial)
+        return {
+            **{name: as_text(value) for name, value in decision.params.items()},
+            "params_json": _params_json(decision),
+            "params_file": str(place / "params.json"),
+            "run_dir": str(place),
+            "run": str(decision.trial + 1),
+            "repeat": str(repeat),
+            "seed": str(self._settings.seed + repeat - 1),
+        }
+
+    def _together(self, trainings: list[Once], decision: Train) -> Outcome:
+        scores = [once.score for once in trainings if once.score is not None]
+        capped = next((once.ended.capped for once in trainings if once.ended.capped is not None), None)
+        # what a training has cost that failed to tell; nobody knows how much of it one that was cut short has cost
+        guess = decision.expected_cost / self._settings.program.repeats if capped is None else 0.0
+        cost = math.fsum(guess if once.cost is None else once.cost for once in trainings)
+        wall = math.fsum(once.ended.wall for once in trainings)
+        notes = tuple(note for once in trainings for note in once.ended.notes)
+        failed = [once.error for once in trainings if once.error is not None]
+        if scores and failed:
+            notes += (f"{len(failed)} of {len(trainings)} repeats failed, the last one: {failed[-1]}",)
+        if scores and capped is None:
+            return Outcome(statistics.fmean(scores), cost, None, wall, notes)
+        return Outcome(None, cost, failed[-1], wall, notes, capped)
+
+
+def _params_json(decision: Train) -> str:
+    params: dict[str, Any] = dict(decision.params)
+    return json.dumps(params, ensure_ascii=False)
+
+
+def _finite(number: float) -> float | None:
+    return None if math.isinf(number) else max(number, 0.0)

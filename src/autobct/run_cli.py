@@ -1,0 +1,135 @@
+"""`autobct run` and `autobct init`: tune any program by a TOML file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autobct.maps_cli import fail
+
+if TYPE_CHECKING:
+    from autobct.run.job import Job
+    from autobct.run.session import Ending
+
+_FIRST = Path("tune.toml")
+_CODES = (
+    "Exit codes: 0 one more run is not worth its price; 1 it gave up, or the disk did; 2 something in the file or on "
+    "the command line is wrong; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; 130 interrupted, and "
+    "the same command goes on."
+)
+
+TomlFile = Annotated[Path, typer.Argument(metavar="FILE", help="What to tune, in TOML; autobct init writes one.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the two commands to the command line."""
+    app.command("run", epilog=_CODES)(run)
+    app.command("init")(init)
+
+
+def run(
+    path: TomlFile = _FIRST,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what is to be expected and what the next run would be.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin again; the old tuning is kept under another name.")
+    ] = False,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", help="Where to keep what happens.  [default: FILE with .run for .toml]")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only the answer.")] = False,
+) -> None:
+    """Tune any program, or go on with it: run it until one more run is not worth its price."""
+    if os.name != "posix":
+        fail("autobct run needs Linux, macOS or another POSIX system; use autobct.tune from Python here.")
+    with _one_sentence():
+        from autobct.run.job import Job
+
+        job = Job.of(path, folder)
+        if dry_run:
+            _foretell(job)
+        else:
+            _finish(job, _tuned(job, fresh=fresh, quiet=quiet), quiet=quiet)
+
+
+def init(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = _FIRST,
+) -> None:
+    """Write a commented TOML file to start from."""
+    from autobct.run.first_file import first_file
+
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(first_file())
+    except FileExistsError:
+        fail(f"'{path}' exists already; give another name.")
+    except OSError as error:
+        fail(f"'{path}' cannot be written: {error.strerror}.")
+    typer.echo(f"{path} is written. Put your program in it, look ahead with: autobct run {path} --dry-run")
+
+
+def _foretell(job: Job) -> None:
+    """The forecast, and the next command; nothing is run, nothing is written."""
+    from autobct.run.opening import standing
+    from autobct.tuning.decision import Train
+    from autobct.tuning.limits import Deadline, Left
+
+    tuner, told = standing(job).tuner, job.settings.limits.deadline
+    timed = told is not None and job.settings.measure == "wall"
+    left = Left(Deadline.of(told).left(), "deadline") if told is not None and timed else None
+    typer.echo(str(tuner.forecast(left=left)))
+    decision = tuner.peek(left)
+    typer.echo(decision.why)
+    if isinstance(decision, Train):
+        typer.echo(f"In {job.directory} it would run:\n  {job.trainer().command_line(decision)}")
+    typer.echo(f"Everything would be kept in {job.folder}.")
+
+
+def _tuned(job: Job, *, fresh: bool, quiet: bool) -> Ending:
+    """A table on a terminal, plain lines elsewhere."""
+    from autobct.run.session import tune_program
+    from autobct.tuning.progress import listeners
+
+    return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh)
+
+
+def _finish(job: Job, ending: Ending, *, quiet: bool) -> None:
+    """The answer, and an exit code for scripts; why it stopped has been said unless it was to be quiet."""
+    tuner, stop = ending.tuner, ending.stop
+    if stop is None:
+        typer.echo(f"Interrupted; what was found is kept in {job.folder}, and the same command goes on.", err=True)
+    if tuner.best is not None:
+        why = stop.why if stop is not None and quiet else ""
+        typer.echo(str(tuner.result(why, ending.decisions)).rstrip())
+    elif stop is not None:
+        last = tuner.history[-1].error if tuner.history else None
+        said = f" The last failed run: {last}." if last else ""
+        typer.echo(f"No run finished. {stop.why}{said} What the runs printed is in {job.folder / 'runs'}.", err=True)
+    raise typer.Exit(ending.code)
+
+
+@contextlib.contextmanager
+def _one_sentence() -> Iterator[None]:
+    """What is wrong, without a traceback."""
+    from autobct.run.journal import JournalError
+    from autobct.run.lock import LockedError
+    from autobct.run.settings import SettingsError
+
+    try:
+        yield
+    except (SettingsError, JournalError, LockedError) as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        fail("Interrupted before anything was run.", 130)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = error.filename or "what happened could not be written"
+        fail(f"{where}: {error.strerror}; what was found so far is kept, and the same command goes on.", 1)

@@ -1,0 +1,186 @@
+"""Why it goes on or stops: both values, what the next run may bring, how sure, and the price that would turn it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from autobct.belief.arrays import Array
+from autobct.tuning.alarm import Alarm
+from autobct.tuning.decision import Decision, Stop, Train, short
+from autobct.tuning.position import Position, control_values, train_at
+from autobct.tuning.price import Price
+from autobct.tuning.problem import Problem, at_price
+from autobct.value.simulate import ControlValues
+from autobct.value.state import run_price, score_gains, variance
+
+_STEP, _FARTHEST = 4.0, 1e9  # a break-even price is looked for by factors of 4, up to a billion times off
+_HALVINGS = 16  # of a factor of 4: the price to four digits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The next decision in full, in the user's units.
+
+    decision:     what `ask` says now
+    stop_value:   the score in hand, as believed, and its standard deviation `stop_sd`; None if there is none
+    best:         the best next run with its expected gain and cost; None if there may be none
+    score_sd:     standard deviation of the believed score there
+    cost_low, cost_high:  the run costs between these with a probability of 68 %
+    improves:     probability that after it a better model is believed to be in hand than now
+    break_even:   the price at which the decision would turn; None if it would not at any
+    controls:     (G, p) all candidates, and at each: params, the value of training there (-inf where there may be no
+                  run), the believed score and its standard deviation, the expected cost, and the price of the run
+    """
+
+    decision: Decision
+    stop_value: float | None
+    stop_sd: float | None
+    best: Train | None
+    score_sd: float
+    cost_low: float
+    cost_high: float
+    improves: float
+    price: Price
+    break_even: Price | None
+    alarm: Alarm | None
+    controls: Array
+    params: tuple[Mapping[str, Any], ...]
+    values: Array
+    expected_scores: Array
+    score_sds: Array
+    expected_costs: Array
+    prices: Array
+
+    def __str__(self) -> str:
+        """A few lines."""
+        lines = [self.decision.why, *self._of_the_run(), self._of_the_price()]
+        if self.alarm is not None and self.alarm.text not in lines[0]:
+            lines.append(self.alarm.text)
+        return "\n".join(lines)
+
+    def _of_the_run(self) -> list[str]:
+        if self.best is None:
+            return []
+        in_hand = "nothing yet" if self.stop_value is None else f"{self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
+        stated = ", ".join(f"{name}={short(value)}" for name, value in self.best.params.items())
+        return [
+            f"In hand: {in_hand}. Going on is worth {self.best.value:.4g}.",
+            f"Best next run: {stated}, believed to score {self.best.expected_score:.4g} (± {self.score_sd:.2g}) for a "
+            f"cost of {self.cost_low:.3g} to {self.cost_high:.3g}; it improves on what is in hand with a probability "
+            f"of {self.improves:.0%}.",
+        ]
+
+    def _of_the_price(self) -> str:
+        stops = isinstance(self.decision, Stop)
+        if self.break_even is None:
+            return f"It would {'stop' if stops else 'go on'} at any price."
+        turn = "go on below" if stops else "stop above"
+        return f"At {self.price} it {'stops' if stops else 'goes on'}; it would {turn} {self.break_even}."
+
+
+def explained(position: Position, policy: ControlValues, decision: Decision, alarm: Alarm | None) -> Explanation:
+    """The explanation of a decision that was made in a position."""
+    problem, state = position.problem, position.state
+    values = control_values(position, policy) if not position.untried.all() else np.full(state.size, -np.inf)
+    chosen = int(values.argmax())
+    possible = bool(values[chosen] > -np.inf)
+    unit, sds = problem.score_scale.unit, np.sqrt(variance(state.score))
+    prices = run_price(state, problem.terms)
+    costs = problem.cost_scale.to_raw(np.asarray((prices - problem.terms.overhead) / problem.terms.price))
+    low, high = _cost_interval(position, chosen)
+    return Explanation(
+        decision=decision,
+        stop_value=position.in_hand,
+        stop_sd=None if position.in_hand is None else float(unit * sds[_in_hand(position)]),
+        best=train_at(position, chosen, float(values[chosen])) if possible else None,
+        score_sd=float(unit * sds[chosen]),
+        cost_low=low,
+        cost_high=high,
+        improves=_improves(position, chosen) if possible else 0.0,
+        price=problem.price,
+        break_even=break_even(position, policy, decision) if possible else None,
+        alarm=alarm,
+        controls=problem.controls,
+        params=tuple(problem.space.params(control) for control in problem.controls),
+        values=_raw_values(problem, values),
+        expected_scores=problem.score_scale.to_raw(np.asarray(state.score.mean)),
+        score_sds=unit * sds,
+        expected_costs=costs,
+        prices=unit * prices,
+    )
+
+
+def break_even(position: Position, policy: ControlValues, decision: Decision) -> Price | None:
+    """The price at which going on is worth just as much as stopping, with the same belief; None if there is none.
+
+    Only decisions that weigh the two have one: the first run is always made, and a limit does not look at the price.
+    """
+    if position.asked == 0 or (isinstance(decision, Stop) and decision.reason != "not worth it"):
+        return None
+
+    def excess(factor: float) -> float:
+        problem = at_price(position.problem, _times(position.problem.price, factor))
+        return float(control_values(position, policy, problem).max()) - position.stop_value
+
+    factor = _turning_point(excess, upwards=isinstance(decision, Train))
+    return None if factor is None else _rounded(_times(position.problem.price, factor))
+
+
+def _turning_point(excess: Callable[[float], float], *, upwards: bool) -> float | None:
+    """The factor at which a falling function of it turns its sign, looked for in one direction from 1."""
+    near, step = 1.0, _STEP if upwards else 1.0 / _STEP
+    far = near * step
+    while (excess(far) > 0.0) == upwards:
+        near, far = far, far * step
+        if not 1.0 / _FARTHEST < far < _FARTHEST:
+            return None
+    low, high = math.log(min(near, far)), math.log(max(near, far))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(math.exp(middle)) > 0.0 else (low, middle)
+    return math.exp((low + high) / 2)
+
+
+def _times(price: Price, factor: float) -> Price:
+    return Price(price.score * factor, price.cost, price.unit)
+
+
+def _rounded(price: Price) -> Price:
+    return Price(float(f"{price.score:.4g}"), price.cost, price.unit)
+
+
+def _raw_values(problem: Problem, values: Array) -> Array:
+    """In the user's units; where there may be no run still -inf, whatever the direction."""
+    finite = np.where(values > -np.inf, values, 0.0)
+    return np.where(values > -np.inf, problem.score_scale.to_raw(finite), -np.inf)
+
+
+def _in_hand(position: Position) -> int:
+    kept = position.state.kept
+    return int(kept[position.state.score.mean[kept].argmax()])
+
+
+def _improves(position: Position, chosen: int) -> float:
+    """P(the model just trained is then believed to be better than the one in hand), over what the run may show."""
+    state = position.state
+    if state.kept.size == 0:
+        return 1.0
+    held = _in_hand(position)
+    gains = score_gains(state)[chosen]
+    moves = abs(float(gains[chosen] - gains[held]))  # of the difference, per unit of surprise
+    ahead = float(state.score.mean[chosen] - state.score.mean[held])
+    return float(ndtr(ahead / moves)) if moves > 0.0 else float(ahead > 0.0)
+
+
+def _cost_interval(position: Position, chosen: int) -> tuple[float, float]:
+    problem, state = position.problem, position.state
+    sd = math.sqrt(float(variance(state.cost)[chosen] + np.square(state.cost_noise[chosen])))
+    ends = np.array([state.cost.mean[chosen] - sd, state.cost.mean[chosen] + sd])
+    low, high = np.maximum(problem.cost_scale.to_raw(problem.terms.cost_model.from_observation(ends)), 0.0)
+    return float(low), float(high)

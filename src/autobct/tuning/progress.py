@@ -1,0 +1,99 @@
+"""What is told while a tuning goes on: callbacks, and plain lines for a pipe or a file."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from autobct.tuning.alarm import Alarm
+from autobct.tuning.decision import Stop, Train
+from autobct.tuning.history import Note, Run
+from autobct.tuning.windows import window
+
+if TYPE_CHECKING:
+    from autobct.tuning.tuner import Tuner
+
+Event = Train | Stop | Run | Note | Alarm
+"""A decision, a run that was told, a range that was left, or a model alarm."""
+
+Callback = Callable[["Tuner", Event], object]
+"""Called with the tuner and each event as it happens.  If it has a method `close`, that is called at the end."""
+
+
+class Listeners:
+    """All callbacks of one tuning.  One that raises is dropped with a warning: it must not cost a finished run."""
+
+    def __init__(self, callbacks: Sequence[Callback]) -> None:
+        self._callbacks = list(callbacks)
+
+    def tell(self, tuner: Tuner, event: Event) -> None:
+        """Tell everyone."""
+        for callback in tuple(self._callbacks):
+            try:
+                callback(tuner, event)
+            except Exception as error:
+                self._callbacks.remove(callback)
+                _warn(callback, error)
+
+    def news(self, tuner: Tuner, run: Run) -> None:
+        """Tell of a run, and of what was to be said of it."""
+        number = len(tuner.history) - 1
+        self.tell(tuner, run)
+        for said in (*tuner.notes, tuner.alarm):
+            if said is not None and said.run == number:
+                self.tell(tuner, said)
+
+    def close(self) -> None:
+        """Close all that want to be closed, those that were dropped excepted."""
+        for callback in self._callbacks:
+            try:
+                getattr(callback, "close", lambda: None)()
+            except Exception as error:
+                _warn(callback, error)
+
+
+def listeners(callbacks: object, verbose: object) -> Listeners:
+    """The callbacks of a user, checked, and one that prints if asked to.  verbose: True, or a stream to print to."""
+    told: list[Any] = list(callbacks) if isinstance(callbacks, Sequence) else [callbacks]
+    for callback in told:
+        if not callable(callback):
+            raise TypeError(f"callbacks must be functions of (tuner, event), got {callback!r}; write callbacks=[show]")
+    return Listeners([*_printer(verbose), *told])
+
+
+def plain(stream: TextIO) -> Callback:
+    """One line for each event."""
+    return lambda tuner, event: print(line(tuner, event), file=stream, flush=True)
+
+
+def line(tuner: Tuner, event: Event) -> str:
+    """An event in words."""
+    if isinstance(event, Train | Stop):
+        return event.why.removesuffix(event.note).rstrip()
+    if isinstance(event, Note | Alarm):
+        return event.text
+    total = f"total {tuner.total_cost:.4g}"
+    if event.score is None:
+        return f"Run {event.trial + 1} failed with {event.error}: cost {event.cost:.4g}, {total}."
+    believed = f"believed {event.believed:.4g}"
+    return f"Run {event.trial + 1}: score {event.score:.4g} ({believed}), cost {event.cost:.4g}, {total}."
+
+
+def _printer(verbose: object) -> list[Callback]:
+    if verbose is False:
+        return []
+    if verbose is True:
+        import sys
+
+        verbose = sys.stdout
+    if not hasattr(verbose, "write"):
+        raise TypeError(f"verbose must be True, False or a stream, got {verbose!r}; write verbose=True")
+    stream: TextIO = verbose  # type: ignore[assignment]  # it writes
+    return [window("screen")(stream) or plain(stream)]
+
+
+def _warn(callback: object, error: Exception) -> None:
+    name = getattr(callback, "__qualname__", type(callback).__qualname__)
+    message = f"callback {name} failed with {type(error).__name__}: {error}; it is not called again"
+    warnings.warn(message, RuntimeWarning, stacklevel=4)

@@ -1,0 +1,62 @@
+"""What it takes to do the same again, as plain data that JSON can hold."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import scipy
+
+from autobct.tuning.problem import Problem, Stated
+from autobct.tuning.scale import is_log
+from autobct.tuning.space import Parameter
+from autobct.version import __version__
+
+
+def settings_of(problem: Problem, **others: Any) -> dict[str, Any]:
+    """What was said of a problem, and `others` as they are."""
+    space, stated = problem.space, problem.stated
+    return {
+        "space": {name: _parameter(p) for name, p in zip(space.names, space.parameters, strict=True)},
+        "price": str(problem.price),
+        "direction": problem.direction,
+        "score_range": [stated.score_scale.low, stated.score_scale.high] if stated.score_known else None,
+        "score_scale": "log" if is_log(stated.score_scale) else "linear",
+        "cost_range": _cost_range(stated),
+        "prior": "default" if stated.prior is None else "own",
+        "recall": stated.recall,
+        "overhead": stated.overhead,
+        "candidates": len(problem.controls),
+        **others,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of everything that a decision depends on."""
+    return {
+        "autobct": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    told = {field.name: _plain(getattr(parameter, field.name)) for field in fields(parameter)}
+    return {"type": type(parameter).__name__, **told}
+
+
+def _plain(value: Any) -> Any:
+    """Plain data as it is; a choice that is some object by what it calls itself."""
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def _cost_range(stated: Stated) -> list[float] | None:
+    told = stated.cost_range
+    if told is None:
+        return None
+    return list(told) if isinstance(told, tuple) else [told.low, told.high]

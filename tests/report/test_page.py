@@ -1,0 +1,223 @@
+"""The page: what it says, that it is whole, and that nothing in a run can become markup."""
+
+import base64
+import hashlib
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.report.cases import HOSTILE, Document, half_failing, many, one, told, two
+
+import autobct
+from autobct.report.believed import MIDDLE, believed_cost, believed_score, dials, swept
+from autobct.report.page import page_of, write_report
+from autobct.report.telling import story_of, tell
+
+
+def page(result):
+    return page_of(story_of(result))
+
+
+@pytest.fixture(scope="module")
+def results():
+    return {"one": one(), "two": two(), "many": many()}
+
+
+@pytest.mark.parametrize("kind", ["one", "two", "many"])
+def test_the_answer_comes_first(results, kind):
+    result = results[kind]
+    text = Document(page(result)).text
+    start = text[: text.index("What each run brought")]
+    assert result.why in start
+    assert all(name in start for name in result.params)
+    assert f"{result.score:.4g}" in start
+    assert "Total cost" in start
+
+
+def test_every_run_is_in_the_table(results):
+    document = Document(page(results["many"]))
+    assert len(document.all("tr")) == 1 + len(results["many"].history)
+    heads = [attributes for attributes in document.all("th") if attributes.get("scope") == "col"]
+    assert len(heads) == 1 + 4 + 5 + 1  # the run, its params, the numbers, what then
+
+
+def test_pictures_fit_the_space(results):
+    def captions(kind):
+        return [
+            attributes["aria-label"] for attributes in Document(page(results[kind])).all("svg") if "role" in attributes
+        ]
+
+    assert [text.split(":")[0] for text in captions("one")[2:]] == ["Believed score along x", "Believed cost along x"]
+    assert sum("over x and y" in text for text in captions("two")) == 2
+    assert sum("How unsure" in text for text in captions("two")) == 2
+    assert sum("along" in text for text in captions("many")) == 8  # score and cost for each of four parameters
+    assert sum(" over " in text for text in captions("many")) == 6  # every pair, categories too
+
+
+@pytest.mark.parametrize("kind", ["one", "two", "many"])
+def test_every_picture_is_told_in_words(results, kind):
+    document = Document(page(results[kind]))
+    pictures = [attributes for attributes in document.all("svg") if attributes.get("class") == "chart"]
+    assert pictures
+    assert all(len(attributes["aria-label"].split()) > 5 for attributes in pictures)
+    assert len(document.all("figcaption")) == len(document.all("figure"))
+
+
+def test_curves_are_what_the_tuner_believes_also_after_failed_runs():
+    tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5), 2)
+    tuner.tell(tuner.ask(), error="out of memory", cost=1.0)
+    story = story_of(tuner)
+    controls = swept(story.centre, dials(story.problem.space), 21)
+    middle = believed_score(story.problem, story.belief, controls)[MIDDLE]
+    np.testing.assert_allclose(middle, [tuner.believed_score(control) for control in controls], rtol=1e-12)
+
+
+def test_bands_hold_the_stated_share_of_what_is_believed():
+    tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5, cost_range=(1, 10)), 2)
+    story, control = story_of(tuner), np.array([[0.3]])
+    model, rng = story.problem.prior.model, np.random.default_rng(0)
+    draws = rng.multivariate_normal(story.belief.cost.mean, story.belief.cost.cov, size=40_000)
+    costs = story.problem.cost_scale.to_raw(np.exp(draws @ model.cost_basis(control)[0]))
+    band = believed_cost(story.problem, story.belief, control)[:, 0]
+    shares = [np.mean(costs < edge) for edge in band]
+    np.testing.assert_allclose(shares, [0.025, 0.159, 0.5, 0.841, 0.975], atol=0.008)
+
+
+def test_nothing_in_a_run_becomes_markup():
+    result = one(train=half_failing, max_runs=6)
+    safe = one()
+    hostile = replace(
+        story_of(many()), title=HOSTILE, why=HOSTILE, unfinished=HOSTILE, alarm=HOSTILE, settings=((HOSTILE, HOSTILE),)
+    )
+    kinds = {name for name, _ in Document(page(safe)).elements}
+    for text in (page(result), page_of(hostile)):
+        document = Document(text)
+        assert {name for name, _ in document.elements} <= kinds | {"p", "strong", "rect"}
+        assert len(document.all("script")) == 1
+        assert not any(name.startswith("on") for _, attributes in document.elements for name in attributes)
+        assert not any("style" in attributes for _, attributes in document.elements)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
+        assert HOSTILE in document.text
+
+
+def test_names_of_parameters_are_text_too():
+    result = one()
+    tuner, decisions = told(autobct.Tuner({HOSTILE: autobct.Float(0, 1)}, price=0.01), 2)
+    document = Document(page_of(tell(tuner, decisions=decisions)))
+    assert HOSTILE in document.text
+    assert {name for name, _ in document.elements} == {name for name, _ in Document(page(result)).elements}
+
+
+def test_the_policy_allows_only_what_is_in_the_page(results):
+    text = page(results["one"])
+    (policy,) = [a["content"] for a in Document(text).all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    for kind in ("style", "script"):
+        (inside,) = re.findall(f"<{kind}>(.*?)</{kind}>", text, flags=re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert rules[f"{kind}-src"] == f"'sha256-{digest}'"
+
+
+def test_nothing_points_outside(results):
+    for kind in results:
+        text = page(results[kind])
+        assert "://" not in text
+        targets = [a.get(key) for _, a in Document(text).elements for key in ("href", "src", "xlink:href") if key in a]
+        assert targets == ["data:,"]
+
+
+def test_the_same_result_gives_the_same_page(results):
+    assert page(results["many"]) == page(results["many"])
+
+
+def test_fifty_runs_stay_small():
+    space = {f"p{k}": autobct.Float(0, 1) for k in range(6)} | {"c": autobct.Categorical(["a", "b", "c"])}
+    tuner = autobct.Tuner(space, price=1e-12, overhead=0.0, score_range=(0, 1), policy=autobct.relaxed(depth=1))
+    tuner, decisions = told(tuner, 50)
+    assert len(tuner.history) == 50
+    assert len(page_of(tell(tuner, decisions=decisions)).encode()) < 300_000
+
+
+def test_a_tuning_that_has_not_ended_says_so():
+    tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5), 2)
+    assert "Not finished." in Document(page(tuner)).text
+    assert "Not finished." not in Document(page(one())).text
+
+
+def test_a_tuning_without_any_run_or_with_failed_ones_only_has_a_page():
+    tuner = autobct.Tuner({"x": autobct.Float(0, 1), "c": autobct.Categorical(["a", "b"])}, price=0.01)
+    assert "Nothing has finished yet." in Document(page(tuner)).text
+    tuner.tell(tuner.ask(), error="out of memory", cost=1.0)
+    assert "out of memory" in Document(page(tuner)).text
+
+
+def test_a_lower_score_can_be_the_better_one():
+    result = one(train=lambda params: ((params["x"] - 0.3) ** 2, 1.0), direction="minimize")
+    text = Document(page(result)).text
+    assert "going on is worth less than the score in hand" in text
+    assert f"the best {min(run.score for run in result.history):.4g}"[:14] in text
+
+
+def test_the_alarm_and_the_notes_are_told():
+    story = replace(story_of(one()), alarm="Too many surprises.", notes=("A score left its range.",))
+    text = Document(page_of(story)).text
+    assert "The model may be wrong. Too many surprises." in text
+    assert "A score left its range." in text
+
+
+def test_other_prices_are_drawn(tmp_path):
+    result = one()
+    write_report(result, tmp_path / "run.html")
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert "If the price had been another" in text
+    assert "your price" in text
+
+
+def test_result_report_writes_the_page(tmp_path):
+    one().report(tmp_path / "run.html")
+    assert (tmp_path / "run.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert [file.name for file in tmp_path.iterdir()] == ["run.html"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"), [("run.pdf", ".html file"), ("folder.html", "is a folder"), ("no/run.html", "does not exist")]
+)
+def test_files_that_could_not_be_written_are_refused(tmp_path, name, sentence):
+    (tmp_path / "folder.html").mkdir()
+    with pytest.raises(ValueError, match=sentence):
+        write_report(one(), tmp_path / name)
+
+
+def test_a_full_disk_leaves_the_old_page(tmp_path, monkeypatch):
+    (tmp_path / "run.html").write_text("old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_report(one(), tmp_path / "run.html")
+    assert (tmp_path / "run.html").read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_only_results_and_tuners_have_a_page(tmp_path):
+    with pytest.raises(TypeError, match="a report needs a result or a tuner, got 3"):
+        write_report(3, tmp_path / "run.html")
+
+
+def test_the_space_can_be_read_off_the_page():
+    tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 0.5), "k": autobct.Int(0, 8, step=2)}, price=1e-5), 1)
+    text = Document(page(tuner)).text
+    assert "Float(low=0.0, high=0.5)" in text
+    assert "Int(low=0, high=8, step=2)" in text
+
+
+def test_secrets_of_the_environment_are_not_shown():
+    tuner, decisions = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5), 2)
+    text = page_of(tell(tuner, decisions=decisions, settings={"env.TOKEN": "hunter2", "command": ["train"]}))
+    assert "hunter2" not in text
+    assert "env.TOKEN" in text
+    assert "[&#34;train&#34;]" in text or "[&quot;train&quot;]" in text

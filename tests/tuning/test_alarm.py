@@ -1,0 +1,129 @@
+"""The model alarm: silent where the model holds, at the rate that is stated, and loud where it does not."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tuning.cases import LINE, at, play
+
+from autobct import Alarm, Tuner
+from autobct.tuning.alarm import FALSE_ALARMS, Surprise, Watch, alarm_of, surprise, watched
+from autobct.tuning.fold import beliefs
+from autobct.tuning.problem import problem_of
+
+
+def seen(score: float | None, cost: float = 0.0) -> Surprise:
+    return Surprise(score, cost, 0.0, 0.0)
+
+
+def test_the_evidence_is_the_average_over_all_beginnings() -> None:
+    """Against the definition: sum over k of w_k times the product of ratios from run k on."""
+    surprises = np.array([0.3, -2.0, 4.0, 0.1, -1.0])
+    watch = Watch()
+    for z in surprises:
+        watch = watched(watch, seen(float(z), float(z)))
+    ratios = np.array([math.exp(-z * z / 18) / 3 / math.exp(-z * z / 2) for z in surprises])  # N(0, 9) to N(0, 1)
+    begun = sum(ratios[k:].prod() / ((k + 1) * (k + 2)) for k in range(5))
+    not_begun = 1 - sum(1 / ((k + 1) * (k + 2)) for k in range(5))
+    assert watch.evidence == pytest.approx((begun + not_begun,) * 2)
+
+
+def test_false_alarms_are_as_rare_as_stated() -> None:
+    """20,000 tunings of 60 runs for which the model holds."""
+    rng = np.random.default_rng(0)
+    games, length = 20_000, 60
+    z = rng.standard_normal((length, 2, games))
+    ratio, worst = np.zeros((2, games)), np.zeros(games)
+    for n in range(1, length + 1):
+        ratio = (ratio + 1 / (n * (n + 1))) * np.exp(0.5 * z[n - 1] ** 2 * (1 - 1 / 9)) / 3
+        worst = np.maximum(worst, (ratio + 1 / (n + 1)).mean(axis=0))
+    rate = float(np.mean(worst >= 1 / FALSE_ALARMS))
+    assert 0.0005 < rate <= FALSE_ALARMS  # Ville's bound holds, and the test is not asleep
+
+
+def test_surprises_are_standard_normals_where_the_model_holds() -> None:
+    tuner, found = Tuner(LINE, price=0.001, candidates=21), []
+    rng = np.random.default_rng(1)
+    model, belief = tuner.problem.prior.model, tuner.problem.prior.belief
+    for _ in range(60):
+        game = tuner.twin(fixed=True)
+        alpha, beta = (b.draw(rng.standard_normal((1, b.size)))[0] for b in (belief.score, belief.cost))
+        for _ in range(4):
+            decision: Any = game.ask()
+            if not hasattr(decision, "control"):
+                break
+            u = decision.control
+            score = model.score_basis(u) @ alpha + 0.02 * rng.standard_normal()
+            cost = np.exp(model.cost_basis(u) @ beta + 0.1 * rng.standard_normal())
+            game.tell(decision, float(score), float(game.problem.cost_scale.to_raw(float(cost))))
+        past = beliefs(game.problem, game.history)
+        found += [surprise(before, run) for before, run in zip(past, game.history, strict=False)]
+    scores = np.array([z.score for z in found if z.score is not None])
+    costs = np.array([z.cost for z in found])
+    for z in (scores, costs):
+        assert abs(z.mean()) < 4 / math.sqrt(len(z))
+        assert abs(z.var() - 1) < 4 * math.sqrt(2 / len(z))
+
+
+PLACES = (0.5, 0.0, 1.0, 0.3, 0.7, 0.1, 0.9, 0.2)
+
+
+def jagged(params: Any) -> tuple[float, float]:
+    return 0.9 if round(10 * params["x"]) % 2 else 0.2, 1.0
+
+
+def raised(tuner: Tuner) -> Alarm:
+    assert tuner.alarm is not None
+    return tuner.alarm
+
+
+def test_a_surface_that_is_nothing_like_the_model_raises_it_once() -> None:
+    tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), candidates=11)
+    trained, stop = play(tuner, jagged)
+    alarm = raised(tuner)
+    assert alarm.what == "score"
+    run = tuner.history[alarm.run]
+    assert alarm.observed == run.score
+    assert abs(alarm.surprise) > 1
+    assert (
+        f"Model alarm: run {alarm.run + 1} scored {run.score:.4g} where {alarm.believed:.4g} was believed" in alarm.text
+    )
+    assert "State a wider score_range, or a prior of your own." in alarm.text
+    told = [decision.why.count("Model alarm") for decision in [*trained, stop]]
+    assert sum(told) == 1
+    assert told[alarm.run + 1] == 1
+
+
+def test_it_is_a_pure_function_of_the_history() -> None:
+    for told in ({}, {"score_range": (0.2, 0.4)}):
+        tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), candidates=11, **told)
+        play(tuner, jagged)
+        assert tuner.alarm is not None
+        assert alarm_of(problem_of(LINE, 1e-4, candidates=11, **told), tuner.history) == tuner.alarm
+
+
+def test_costs_that_jump_raise_it() -> None:
+    costs = iter([1.0, 1.0, 1.0, 500.0, 1.0, 1.0, 1.0, 1.0])
+    tuner = Tuner(LINE, price=1e-5, cost_range=(0.5, 600), max_runs=8)
+    play(tuner, lambda params: (0.8 - (params["x"] - 0.4) ** 2, next(costs)))
+    alarm = raised(tuner)
+    assert (alarm.what, alarm.run, alarm.observed) == ("cost", 3, 500.0)
+    assert "standard deviations of log cost away" in alarm.text
+
+
+def test_a_quiet_tuning_a_failure_and_a_divergence_raise_nothing() -> None:
+    tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), candidates=11)
+    for number, score in enumerate((0.5, 0.55, None, 0.5, -1e30)):
+        decision: Any = tuner.ask()
+        tuner.tell(decision, score, 1.0, error="failed" if score is None else None)
+        assert len(tuner.history) == number + 1
+    assert tuner.alarm is None
+
+
+def test_other_units_alone_raise_nothing() -> None:
+    for unit in (100.0, 1e6):
+        tuner = Tuner(LINE, price=0.003 * unit)
+        play(tuner, lambda params, b=unit: (b * (0.9 - (params["x"] - 0.4) ** 2), 1.0))
+        assert tuner.notes
+        assert tuner.alarm is None

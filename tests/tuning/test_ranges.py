@@ -1,0 +1,270 @@
+"""Ranges that runs leave: the scale follows what is seen, once, in either direction, and whatever the units."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.tuning.cases import LINE, hill, numbers, play, replayed
+
+from autobct import Affine, AffineLog, Run, Stop, Train, Tuner, paper_prior
+from autobct.tuning.problem import problem_of
+from autobct.tuning.ranges import notes_of, shown
+
+
+def runs(*scores: float | None, cost: float = 1.0, at: tuple[float, ...] = ()) -> list[Run]:
+    """Runs with these scores at controls spread over the line, or at those given."""
+    places = at or tuple(round(k / max(len(scores) - 1, 1), 2) for k in range(len(scores)))
+    return [
+        Run(k, {"x": x}, np.array([x]), score, cost, None if score is not None else "failed", math.nan)
+        for k, (x, score) in enumerate(zip(places, scores, strict=True))
+    ]
+
+
+def ends(problem: Any) -> tuple[float, float]:
+    return problem.score_scale.low, problem.score_scale.high
+
+
+# ---- a stated range
+
+
+@pytest.mark.parametrize(
+    ("scores", "found"),
+    [
+        ((0.5, 0.9), (0.0, 1.0)),
+        ((0.0, 1.0), (0.0, 1.0)),
+        ((0.5, 1.25), (0.0, 1.25)),
+        ((0.5, -0.25), (-0.25, 1.0)),
+        ((0.5, 80.0), (0.0, 80.0)),
+        ((-1.0, -0.5), (-1.0, 1.0)),
+        ((1.5,), (0.0, 1.5)),
+        ((0.5, -1e30), (0.0, 1.0)),  # diverged: more than two ranges below the best
+        ((0.5, -1.4), (-1.4, 1.0)),
+        ((-1e30,), (0.0, 1.0)),  # nothing but divergence
+        ((None, 0.5), (0.0, 1.0)),
+    ],
+)
+def test_a_stated_range_grows_by_what_is_seen(scores: Any, found: Any) -> None:
+    problem = problem_of(LINE, 0.01, score_range=(0, 1))
+    assert ends(shown(problem, runs(*scores))) == pytest.approx(found)
+    mirrored = problem_of(LINE, 0.01, score_range=(0, 1), direction="minimize")
+    flipped = [None if score is None else 1.0 - score for score in scores]
+    assert ends(shown(mirrored, runs(*flipped))) == pytest.approx((1 - found[1], 1 - found[0]))
+
+
+def test_a_range_that_no_score_is_near_tells_nothing() -> None:
+    stated, unstated = problem_of(LINE, 0.01, score_range=(0, 1)), problem_of(LINE, 0.01)
+    for scores in ((57.0, 80.0), (-3.0, -2.0, -2.5), (2.5,)):
+        assert ends(shown(stated, runs(*scores))) == ends(shown(unstated, runs(*scores)))
+
+
+def test_nothing_changes_while_runs_keep_to_their_ranges() -> None:
+    problem = problem_of(LINE, 0.01, score_range=(0, 1), cost_range=(0.5, 2))
+    assert shown(problem, runs(0.2, 0.9, None)) is problem
+    assert shown(problem, []) is problem
+
+
+def test_the_order_of_runs_does_not_matter_to_a_range() -> None:
+    problem = problem_of(LINE, 0.01)
+    for scores in ((57.0, 80.0, -1e6, 12.0), (0.4, -0.3, 3.0), (-3.0, 0.5, -9.0)):
+        there = shown(problem, runs(*scores, at=(0.0, 0.3, 0.6, 1.0)[: len(scores)]))
+        back = shown(problem, runs(*scores, at=(0.0, 0.3, 0.6, 1.0)[: len(scores)])[::-1])
+        assert ends(back) == pytest.approx(ends(there), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "fixing", [{"score_range": Affine(0, 1)}, {"prior": paper_prior("synthetic")}], ids=["scale", "prior"]
+)
+def test_units_of_the_users_own_stay(fixing: dict[str, Any]) -> None:
+    problem = problem_of(LINE, 0.01, **fixing)
+    assert ends(shown(problem, runs(57.0, -3.0))) == (0.0, 1.0)
+    assert not [note for note in notes_of(problem, runs(57.0)[0], 0, ()) if note.about == "score"]
+
+
+def test_a_log_scale_stays() -> None:
+    problem = problem_of(LINE, 0.01, score_range=AffineLog(0.1, 1), direction="minimize")
+    assert shown(problem, runs(5.0, 0.01)) is problem
+
+
+# ---- no range
+
+
+def test_without_a_range_the_best_score_says_whether_it_is_the_unit_range() -> None:
+    problem = problem_of(LINE, 0.01)
+    assert ends(shown(problem, runs(0.3, 0.9))) == (0.0, 1.0)
+    assert ends(shown(problem, runs(-0.5, 0.9))) == (-0.5, 1.0)
+    assert ends(shown(problem, runs(-1e4, 0.9))) == (0.0, 1.0)
+    low, high = ends(shown(problem, runs(57.0)))
+    assert (low, high) == pytest.approx((0.0, 114.0))  # as far as one score can tell: it is typical
+
+
+@given(
+    scores=st.lists(st.floats(1.5, 9.0), min_size=2, max_size=6, unique=True),
+    unit=st.floats(1.0, 1e6),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_learned_scale_follows_the_unit(scores: list[float], unit: float) -> None:
+    problem = problem_of(LINE, 0.01)
+    plain, scaled = (ends(shown(problem, runs(*(b * score for score in scores)))) for b in (1.0, unit))
+    assert scaled == pytest.approx(tuple(unit * end for end in plain), rel=1e-6, abs=1e-6 * unit)
+
+
+def test_a_learned_scale_is_where_its_posterior_is_highest() -> None:
+    """Against a search on a grid, with the contrasts by an orthonormal basis instead of a projection."""
+    problem, history = problem_of(LINE, 0.01), runs(31.0, 37.0, 35.0, 33.5)
+    features = problem.prior.model.score_basis(np.stack([run.control for run in history]))
+    cov = features @ problem.prior.belief.score.cov @ features.T
+    contrasts = np.linalg.qr(np.column_stack([np.ones(4), np.eye(4)[:, :3]]))[0][:, 1:].T
+    inverse = np.linalg.inv(contrasts @ (cov + 0.01 * np.eye(4)) @ contrasts.T)
+    seen = contrasts @ np.array([run.score for run in history])
+    spread, told = seen @ inverse @ seen, np.trace(inverse @ contrasts @ cov @ contrasts.T) - 0.5
+    logs = np.linspace(-6, 6, 200_001)
+    posterior = -told * logs - spread / (2 * 74.0**2) * np.exp(-2 * logs) - logs**2 / (2 * 3.0**2)
+    low, high = ends(shown(problem, history))
+    assert math.log((high - low) / 74.0) == pytest.approx(logs[posterior.argmax()], abs=1e-3)
+
+
+def test_a_diverged_score_is_no_part_of_a_learned_scale() -> None:
+    problem = problem_of(LINE, 0.01)
+    clean = ends(shown(problem, runs(57.0, 80.0, 70.0, at=(0.0, 0.5, 1.0))))
+    assert ends(shown(problem, runs(57.0, 80.0, 70.0, -1e9, at=(0.0, 0.5, 1.0, 0.3)))) == clean
+
+
+@pytest.mark.parametrize("score", [1e308, -1e308, 1e30])
+def test_absurd_scores_are_survived(score: float) -> None:
+    for stated in ({}, {"score_range": (0, 1)}):
+        tuner = Tuner(LINE, price=0.01, max_runs=8, **stated)
+        play(tuner, lambda params, s=score: (s, 1.0))
+        assert np.all(np.isfinite(tuner.belief.score.mean))
+
+
+SHIFTS = {
+    "percent": (0.0, 100.0),
+    "negative loss": (-3.5, 1.0),
+    "RMSE in thousands": (5000.0, -3000.0),
+    "log likelihood": (-12395.0, 100.0),
+    "tiny": (-0.01, 0.001),
+}
+
+
+@pytest.mark.parametrize(("shift", "unit"), SHIFTS.values(), ids=list(SHIFTS))
+def test_units_that_nobody_stated_neither_stop_it_at_once_nor_keep_it_going(shift: float, unit: float) -> None:
+    tuner = Tuner(LINE, price=0.003 * abs(unit), direction="minimize" if unit < 0 else "maximize", max_runs=40)
+    trained, stop = play(tuner, lambda params: (shift + unit * hill(params)[0], hill(params)[1]))
+    assert 3 <= len(trained) <= 12
+    assert stop.reason == "not worth it"
+    assert tuner.best is not None
+    assert hill(tuner.best.params)[0] > 0.85
+
+
+# ---- costs
+
+
+def test_a_stated_range_of_costs_grows_by_what_is_seen() -> None:
+    problem = problem_of(LINE, 0.01, cost_range=(1, 10))
+    dear = shown(problem, runs(0.5, cost=1000.0))
+    assert dear.cost_scale.high == 1000.0
+    again = problem_of(LINE, 0.01, cost_range=(1, 1000))
+    np.testing.assert_array_equal(dear.prior.belief.cost.mean, again.prior.belief.cost.mean)
+    assert dear.terms == again.terms
+    cheap = shown(problem, runs(0.5, cost=0.1))
+    np.testing.assert_array_equal(
+        cheap.prior.belief.cost.mean, problem_of(LINE, 0.01, cost_range=(0.1, 10)).prior.belief.cost.mean
+    )
+
+
+def test_the_cost_of_a_failure_moves_no_range() -> None:
+    problem = problem_of(LINE, 0.01, cost_range=(1, 10))
+    assert shown(problem, runs(None, cost=1e6)) is problem
+
+
+@pytest.mark.parametrize("factor", [1e4, 1e-4])
+def test_a_wrong_guess_of_the_cost_is_moved_to_where_it_is_no_longer_far(factor: float) -> None:
+    problem = problem_of(LINE, 0.01)
+    guess = problem.cost_scale.high
+    moved = shown(problem, runs(0.5, 0.6, cost=factor * guess)).cost_scale.high
+    assert abs(math.log(factor * guess / moved)) == pytest.approx(4.5)
+    assert shown(problem, runs(0.5, 0.6, cost=80 * guess)) is problem
+
+
+def test_costs_far_from_the_guess_are_believed_soon() -> None:
+    for cost in (1e5, 1e-5):
+        tuner = Tuner(LINE, price=0.02, max_runs=3)
+        trained, _ = play(tuner, lambda params, c=cost: (0.5 + 0.1 * params["x"], c))
+        assert len(trained) == (1 if cost > 1 else 3)
+        assert tuner.explain().expected_costs.min() / cost < 30
+        assert cost / tuner.explain().expected_costs.max() < 30
+
+
+# ---- the tuner
+
+
+def percent(params: Any) -> tuple[float, float]:
+    return 100 * hill(params)[0] + (60 if params["x"] > 0.6 else 0), hill(params)[1]
+
+
+@pytest.mark.parametrize("told", [{}, {"score_range": (0, 50)}, {"cost_range": (0.5, 0.6)}], ids=str)
+def test_a_replayed_history_decides_the_same_where_ranges_were_left(told: dict[str, Any]) -> None:
+    tuner = Tuner(LINE, price=0.3, **told)
+    trained, stop = play(tuner, percent)
+    assert len(trained) > 2
+    again, adopted = Tuner(LINE, price=0.3, **told), Tuner(LINE, price=0.3, **told)
+    assert [numbers(d) for d in replayed(again, tuner.history)] == [numbers(d) for d in trained]
+    assert numbers(again.ask()) == numbers(stop)
+    adopted.replay(tuner.history)
+    assert numbers(adopted.ask()) == numbers(stop)
+    assert [run.believed for run in adopted.history] == [run.believed for run in tuner.history]
+
+
+def test_a_range_that_was_left_is_told_once() -> None:
+    tuner = Tuner(LINE, price=0.003, score_range=(0, 0.6), cost_range=(2, 3))
+    trained, stop = play(tuner)
+    assert [note.about for note in tuner.notes] == ["score", "cost"]
+    assert "Run 1 scored" in trained[1].why
+    assert "outside score_range=(0, 0.6): the range is now (0, 0.7" in trained[1].why
+    assert "outside cost_range=(2, 3)" in trained[1].why
+    for later in [*trained[2:], stop]:
+        assert "outside" not in later.why
+
+
+def test_a_note_after_the_last_run_is_in_the_stop() -> None:
+    scores = iter([0.5, 1.7])
+    tuner = Tuner(LINE, price=0.001, max_runs=2)
+    _, stop = play(tuner, lambda params: (next(scores), 1.0))
+    assert stop.why.startswith(
+        "Stopped after 2 runs: that is as many as max_runs allows. Run 2 scored 1.7, outside (0, 1)"
+    )
+    assert numbers(tuner.ask()) == numbers(stop)
+
+
+def test_notes_of_runs_told_together_are_all_told() -> None:
+    tuner = Tuner(LINE, price=0.0001, cost_range=(0.5, 2))
+    first, second = tuner.ask(), tuner.ask()
+    assert isinstance(first, Train)
+    assert isinstance(second, Train)
+    tuner.tell(first, 1.5, 1.0)
+    tuner.tell(second, 0.5, 3.0)
+    decision = tuner.ask()
+    assert "scored 1.5" in decision.note
+    assert "cost 3" in decision.note
+    assert isinstance(decision, Train | Stop)
+
+
+def test_a_note_says_what_became_of_the_range() -> None:
+    said = {}
+    for name, scores in {"widened": (0.5, 1.5), "learned": (57.0, 80.0), "diverged": (0.5, -1e9)}.items():
+        history = runs(*scores)
+        notes = notes_of(shown(problem_of(LINE, 0.01), history), history[-1], 1, ())
+        (said[name],) = (note.text for note in notes if note.about == "score")
+    assert said["widened"].startswith("Run 2 scored 1.5, outside (0, 1): the range is now (")
+    assert "Run 2 scored 80, outside (0, 1): the range is now (" in said["learned"]
+    assert said["diverged"] == "Run 2 scored -1e+09, so far from the others that it counts as bad and no more."
+
+
+def test_a_kind_of_note_is_not_told_twice() -> None:
+    problem, (one, two) = problem_of(LINE, 0.01), runs(57.0, 80.0)
+    told = notes_of(problem, one, 0, ())
+    assert [note.about for note in told] == ["score"]
+    assert notes_of(problem, two, 1, told) == []

@@ -1,0 +1,164 @@
+"""The result: what another price would have done, and all it takes to do the same again."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from tests.tuning.cases import LINE, at, hill, play
+
+from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Stop, Tuner, WhatIf, paper_prior, tune
+from autobct.tuning.problem import problem_of
+from autobct.tuning.windows import register, window
+
+PRICES = (0.0005, 0.002, 0.01, 0.05, 0.2, 1.0)
+
+
+# ---- what if
+
+
+def test_a_higher_price_would_have_stopped_earlier_and_a_lower_one_not_at_all() -> None:
+    result = tune(hill, LINE, price=0.01)
+    told = result.what_if(PRICES)
+    assert [what.price for what in told] == [Price(price, 1.0, "") for price in PRICES]
+    stops = [what.runs for what in told]
+    assert stops == sorted(stops, reverse=True)
+    assert not told[0].known
+    assert told[0].runs == len(result.history)
+    own = told[2]
+    assert (own.known, own.runs, own.params, own.score) == (True, len(result.history), result.params, result.score)
+    assert own.cost == pytest.approx(result.cost)
+    assert own.net == pytest.approx(result.score - 0.01 * result.cost)
+    for what in told[3:]:
+        assert what.known
+        assert what.runs < len(result.history)
+        assert what.cost == pytest.approx(math.fsum(run.cost for run in result.history[: what.runs]))
+        assert what.score in [run.score for run in result.history[: what.runs]]
+
+
+@pytest.mark.parametrize("told", [{}, {"score_range": (0.6, 0.7)}], ids=str)
+def test_it_is_what_a_tuner_at_that_price_says_of_the_same_runs(told: dict[str, Any]) -> None:
+    """A stated cost_range, as without one the price itself is part of what is believed of costs."""
+    told = {"cost_range": (0.1, 2), **told}
+    result = tune(hill, LINE, price=0.01, **told)
+    for what in result.what_if(PRICES):
+        other, stopped = Tuner(LINE, price=what.price, **told), None
+        for number, run in enumerate(result.history):
+            other.replay([run])
+            if isinstance(other.peek(), Stop):
+                stopped = number + 1
+                break
+        assert (stopped is not None) == what.known
+        assert what.runs == (stopped or len(result.history))
+
+
+def test_the_belief_is_the_same_at_every_price() -> None:
+    """Without a cost_range the guess of the cost is that of the price it was tuned with."""
+    result = tune(hill, LINE, price=0.01)
+    other = result.tuner.twin(Price(0.2, 1.0, ""))
+    assert other.belief is result.tuner.belief
+    assert other.problem.terms.price == pytest.approx(20 * result.problem.terms.price)
+
+
+def test_limits_are_not_prices() -> None:
+    result = tune(hill, LINE, price=1e-4, max_runs=2)
+    (same,) = result.what_if([1e-4])
+    assert not same.known  # but for max_runs it would have gone on
+
+
+def test_failures_before_the_first_success_stop_nothing() -> None:
+    tuner = Tuner(LINE, price=0.001, policy=at(0.0, 0.5), candidates=11)
+    for score in (None, 0.5):
+        decision: Any = tuner.ask()
+        tuner.tell(decision, score, 1.0, error=None if score else "failed")
+    (what,) = tuner.result().what_if(["5 per s"])
+    assert (what.runs, what.score) == (2, 0.5)
+
+
+def test_less_is_better_when_minimising() -> None:
+    result = tune(lambda p: (1 - hill(p)[0], hill(p)[1]), LINE, price=0.01, direction="minimize", cost_range=(0.1, 2))
+    mirrored = tune(hill, LINE, price=0.01, cost_range=(0.1, 2))
+    for ours, theirs in zip(result.what_if(PRICES), mirrored.what_if(PRICES), strict=True):
+        assert (ours.runs, ours.known) == (theirs.runs, theirs.known)
+        assert ours.net == pytest.approx(1 - theirs.net)
+        assert ours.score == pytest.approx(1 - theirs.score)
+
+
+def test_in_words() -> None:
+    result = tune(hill, LINE, price=0.01)
+    on, off = result.what_if(["0.0001 per unit", 0.2])
+    assert str(on) == f"At 0.0001 per unit of cost it would have gone on after {len(result.history)} runs."
+    assert str(off).startswith(f"At 0.2 per unit of cost it would have stopped after {off.runs} runs with x=")
+    (single,) = result.what_if("0.3 per s")
+    assert isinstance(single, WhatIf)
+    assert single.price == Price(0.3, 1.0, "s")
+
+
+@pytest.mark.parametrize("price", [-1, 0, "cheap", None, math.nan])
+def test_what_is_no_price_is_refused(price: Any) -> None:
+    result = tune(hill, LINE, price=0.1)
+    with pytest.raises((TypeError, ValueError), match=r"^price "):
+        result.what_if([price])
+
+
+# ---- settings
+
+
+def test_settings_are_plain_and_make_the_same_problem_again() -> None:
+    space = {"x": Float(0, 1), "n": Int(1, 9, log=True), "c": Categorical(["a", None, (1, 2), print])}
+    tuner = Tuner(
+        space,
+        price="1% per 10min",
+        direction="minimize",
+        score_range=(0, 5),
+        cost_range=(1, 60),
+        max_cost=100,
+        max_runs=7,
+        seed=3,
+    )
+    told = json.loads(json.dumps(tuner.settings))
+    assert told["space"]["x"] == {"type": "Float", "low": 0.0, "high": 1.0, "log": False, "step": None}
+    assert told["space"]["n"] == {"type": "Int", "low": 1, "high": 9, "log": True, "step": 1}
+    assert told["space"]["c"]["choices"] == ["a", None, [1, 2], repr(print)]
+    assert (told["direction"], told["score_range"], told["cost_range"]) == ("minimize", [0, 5], [1, 60])
+    assert (told["max_runs"], told["max_cost"], told["seed"], told["recall"]) == (7, 100, 3, True)
+    again = problem_of(space, told["price"], score_range=told["score_range"], cost_range=told["cost_range"])
+    assert again.terms == tuner.problem.terms
+
+
+def test_settings_stay_as_they_were_said() -> None:
+    tuner = Tuner(LINE, price=0.01)
+    before = tuner.settings
+    play(tuner, lambda params: (100 * hill(params)[0], 1.0))
+    assert tuner.notes
+    assert tuner.settings == before
+    assert before["score_range"] is None
+    assert before["cost_range"] is None
+    own = Tuner(LINE, price=0.01, prior=paper_prior("synthetic"), cost_range=Affine(0, 2)).settings
+    assert (own["prior"], own["cost_range"]) == ("own", [0.0, 2.0])
+    assert Tuner(LINE, price=0.01, score_range=AffineLog(0.1, 1)).settings["score_scale"] == "log"
+
+
+def test_the_result_carries_all_that_a_page_needs() -> None:
+    result = tune(hill, LINE, price=0.01)
+    assert result.problem is result.tuner.problem
+    assert result.settings == result.tuner.settings
+    assert set(result.versions) == {"autobct", "python", "numpy", "scipy"}
+    assert (result.alarm, result.notes) == (result.tuner.alarm, result.tuner.notes)
+    assert all(decision.why for decision in result.decisions)
+
+
+def test_a_window_that_nobody_draws_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autobct.tuning.windows._WINDOWS", {})
+    result = tune(hill, LINE, price=0.1)
+    with pytest.raises(RuntimeError, match="nobody draws 'report'; import autobct"):
+        result.report("page.html")
+    seen: list[Any] = []
+    register("report", lambda *told: seen.append(told))
+    register("result_html", lambda told: f"<p>{told.score}</p>")
+    register("tuner_html", lambda told: f"<p>{len(told.history)}</p>")
+    result.report("page.html")
+    assert seen == [(result, "page.html")]
+    assert result._repr_html_() == f"<p>{result.score}</p>"
+    assert result.tuner._repr_html_() == f"<p>{len(result.history)}</p>"
+    assert window("report")
