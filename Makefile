@@ -9,7 +9,7 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constrai
 EXTRAS_demo  := sklearn,report
 EXTRAS_test  := test
 EXTRAS_lint  := lint,all
-EXTRAS_bench := bench
+EXTRAS_bench := bench,report
 EXTRAS_docs  := docs
 
 # The first of these that runs, is new enough and can make an environment; or say PYTHON=...
@@ -28,7 +28,7 @@ help:
 	@echo "make demo    tune a real random forest and watch why it stops"
 	@echo "make test    run the tests, with the coverage of the core rooms"
 	@echo "make lint    check style, types and the direction of imports"
-	@echo "make bench   measure the time of a decision against Optuna"
+	@echo "make bench   measure the time of a decision against Optuna, and how close to optimal the policies are"
 	@echo "make docs    build the documentation into site/"
 	@echo "make docs-images  draw docs/img anew, with a real tuning and Chromium"
 	@echo "make clean   remove everything these targets have made"
@@ -47,6 +47,7 @@ lint: $(VENV)/.stamp-lint
 
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/speed.py --write
+	$(BIN)/python benchmarks/optimality.py --write
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict --quiet

@@ -55,7 +55,7 @@ def played(policy: ControlValues, state: State, terms: Terms, luck: Luck) -> Out
     for first in range(0, len(luck.scores), CHUNK):
         some = Luck(*(a[first : first + CHUNK] for a in (luck.scores, luck.costs, luck.score_noise, luck.cost_noise)))
         parts.append(simulate(policy, state, terms, some, tolerance=0.0 if terms.recall else 0.002))
-    return Outcome(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("score", "cost", "runs")))
+    return Outcome(*(np.concatenate([getattr(p, name) for p in parts]) for name in Outcome.__slots__))
 
 
 def main() -> None:

@@ -230,21 +230,21 @@ def test_a_network_build_from_the_command_line(tmp_path):
 
 def test_certify_prints_a_table(network_file):
     pytest.importorskip("torch")
-    result = run("certify", network_file, "--draws", 30, "--prior", "fraud", "--seed", 3)
+    result = run("certify", network_file, "--draws", 30, "--prior", "fraud", "--seed", 3, "--seconds", 0)
     assert result.exit_code in (0, 1)
     assert "fraud" in result.output
     assert "seed 3, 30 draws a prior, price 0.16, torch on cpu" in result.output
 
 
 def test_certify_without_torch_says_that_it_is_slow(network_file):
-    result = autobct_without("torch", "certify", network_file, "--draws", 10, "--prior", "intel")
+    result = autobct_without("torch", "certify", network_file, "--draws", 10, "--prior", "intel", "--seconds", 0)
     assert result.returncode in (0, 1), result.stderr
     assert "slow" in result.stderr
     assert "10 draws a prior, price 0.16, NumPy" in result.stdout
 
 
 def test_a_bad_forest_is_found_out(forest_file):
-    result = run("certify", forest_file, "--draws", 60, "--prior", "synthetic")
+    result = run("certify", forest_file, "--draws", 60, "--prior", "synthetic", "--seconds", 0)
     assert result.exit_code == 1
     assert "synthetic: " in result.output.splitlines()[-1]
 

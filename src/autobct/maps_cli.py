@@ -133,15 +133,29 @@ def build(
 def certify(
     name: Named,
     prior: Annotated[
-        str | None, typer.Option(help="One of the paper's priors; all of the map's dimension if none.")
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="One of the paper's priors, or a .toml or .json file; all of the map's dimension if none.",
+        ),
     ] = None,
     price: Annotated[float, typer.Option(help="What one unit of cost is worth in score.")] = 0.16,
     draws: Annotated[int, typer.Option(min=2, help="Simulated tunings for each prior.")] = 20_000,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Time for the bounds of each prior: more is tighter, 0 for none.")
+    ] = 60.0,
     seed: Seed = 0,
     device: Annotated[Device, typer.Option(help="Where torch computes, if it is installed.")] = Device.CPU,
 ) -> None:
-    """Simulate the map's policy against depth-2 lookahead on the same luck."""
+    """Simulate the map's policy against depth-2 lookahead on the same luck, and bound what any policy could get."""
     opened = _opened(name)
+    from autobct.build.bounds import is_prior_file
+
+    if prior is not None and is_prior_file(prior):
+        if seconds == 0:
+            fail("A prior from a file needs --seconds above 0: its bounds are all there is to find.")
+        _print_bounds(opened, (prior,), price, seconds, seed)
+        return
     started = time.perf_counter()
     rows: list[Row] = []
     with _one_sentence(2):
@@ -153,10 +167,29 @@ def certify(
     _print_rows(rows)
     took = time.perf_counter() - started
     typer.echo(f"seed {seed}, {draws:,} draws a prior, price {price:g}, {trial.library}, {took:.0f} s")
+    if seconds > 0:
+        _print_bounds(opened, trial.names, price, seconds, seed)
     problems = [f"{row.prior}: {row.problem}." for row in rows if row.problem is not None]
     if problems:
         typer.echo("\n".join(problems), err=True)
         raise typer.Exit(1)
+
+
+def _print_bounds(opened: Opened, priors: tuple[str, ...], price: float, seconds: float, seed: int) -> None:
+    """The certificate of every prior, as it is found."""
+    from autobct.build.bounds import bounds_of, prior_for
+
+    for prior in priors:
+        with _one_sentence(2), _shown_progress() as progress:
+            found = bounds_of(
+                opened,
+                prior_for(opened, prior),
+                price,
+                seconds=seconds,
+                seed=seed,
+                progress=lambda share, text: progress(round(100 * share), 100, ""),
+            )
+        typer.echo(f"{prior}, price {price:g}: {found}")
 
 
 def _print_rows(rows: list[Row]) -> None:

@@ -335,7 +335,7 @@ def test_processor_time_as_cost(tmp_path: Path) -> None:
     assert 0 < run.cost < record["wall"]
 
 
-CAPS = [("wall", "max_cost = 0.5", "max_cost"), ("told", "deadline = 1.0", "deadline")]
+CAPS = [("wall", "max_cost = 2.0", "max_cost"), ("told", "deadline = 3.0", "deadline")]
 
 
 @pytest.mark.parametrize(("measure", "limit", "reason"), CAPS)

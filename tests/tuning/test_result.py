@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.tuning.cases import LINE, at, hill, play
 
-from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Stop, Tuner, WhatIf, paper_prior, tune
+from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Stop, Tuner, WhatIf, paper_prior, relaxed, tune
 from autobct.tuning.problem import problem_of
 from autobct.tuning.windows import register, window
 
@@ -18,7 +18,7 @@ PRICES = (0.0005, 0.002, 0.01, 0.05, 0.2, 1.0)
 
 
 def test_a_higher_price_would_have_stopped_earlier_and_a_lower_one_not_at_all() -> None:
-    result = tune(hill, LINE, price=0.01)
+    result = tune(hill, LINE, price=0.01, policy=relaxed(2))
     told = result.what_if(PRICES)
     assert [what.price for what in told] == [Price(price, 1.0, "") for price in PRICES]
     stops = [what.runs for what in told]
@@ -85,7 +85,7 @@ def test_less_is_better_when_minimising() -> None:
 
 
 def test_in_words() -> None:
-    result = tune(hill, LINE, price=0.01)
+    result = tune(hill, LINE, price=0.01, policy=relaxed(2))
     on, off = result.what_if(["0.0001 per unit", 0.2])
     assert str(on) == f"At 0.0001 per unit of cost it would have gone on after {len(result.history)} runs."
     assert str(off).startswith(f"At 0.2 per unit of cost it would have stopped after {off.runs} runs with x=")

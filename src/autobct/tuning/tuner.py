@@ -16,6 +16,7 @@ from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
+from autobct.tuning.certified import certificate_of
 from autobct.tuning.choice import chosen_policy
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.explain import Explanation, explained
@@ -33,6 +34,7 @@ from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space import Space
 from autobct.tuning.windows import window
+from autobct.value.certificate import Certificate, Progress
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
 
@@ -246,6 +248,23 @@ class Tuner:
         del self._pending[number]
         self._take(Run(number, train.params, train.control, told_score, told_cost, error, math.nan), chosen)
         return self._runs[-1]
+
+    def certificate(
+        self, *, seconds: float = 60.0, seed: int = 0, progress: Progress = lambda share, text: None
+    ) -> Certificate:
+        """How close to the best possible the policy is, from the first belief: bounds in the user's units of score.
+
+        More time gives a tighter interval.  It is about the candidates, and holds where the prior does.
+        """
+        return certificate_of(
+            self.problem,
+            self._values,
+            self._policy_note.partition(":")[0].rstrip("."),
+            seconds=seconds,
+            seed=seed,
+            max_runs=self._max_runs,
+            progress=progress,
+        )
 
     def adopt(self, train: Train) -> None:
         """Count a run as asked for, as it was decided before, e.g. in a process that has ended; `tell` it as usual."""

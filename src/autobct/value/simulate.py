@@ -13,7 +13,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.kalman import update
-from autobct.value.state import State, Terms, gather, keep, kept_means, stop_value
+from autobct.value.state import State, Terms, gather, keep, kept_means, run_price, stop_value
 
 ControlValues = Callable[[State, Terms, int], Array]
 """A policy: (state, terms, runs made) -> value of training at each candidate (..., G).
@@ -40,15 +40,26 @@ class Luck:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What came of each draw.  All (n,): true score of the returned model, total cost, number of runs."""
+    """What came of each draw.  All (n,): true score of the returned model, total cost, number of runs.
+
+    believed, foreseen:  believed score of the returned model at the stop, and what the runs were expected to cost in
+                         score when they were started: the same on average where the model holds, and less noisy
+    """
 
     score: Array
     cost: Array
     runs: Indices
+    believed: Array
+    foreseen: Array
 
     def net(self, terms: Terms) -> Array:
         """H(u_tau-1) - gamma sum (t_n)^+: the objective, eq. (3) of the paper; with the overhead of each run."""
         return np.asarray(self.score - terms.price * self.cost - terms.overhead * self.runs)
+
+    @property
+    def believed_net(self) -> Array:
+        """E[net | what was seen]: eq. (4) of the paper, the objective in observable terms."""
+        return self.believed - self.foreseen
 
 
 def draw_luck(state: State, draws: int, max_runs: int, *, rng: np.random.Generator) -> Luck:
@@ -65,6 +76,7 @@ def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, t
     """
     draws, limit = luck.score_noise.shape
     score, cost, runs = np.zeros(draws), np.zeros(draws), np.zeros(draws, dtype=np.intp)
+    believed, foreseen = np.zeros(draws), np.zeros(draws)
     active = np.arange(draws)
     state = _repeated(start, draws)
     trained = np.full((draws, limit), -1, dtype=np.intp)
@@ -76,12 +88,13 @@ def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, t
         active, state, values = active[going], rows(state, going), values[going]
         chosen = values.argmax(axis=-1)
         trained[active, run] = chosen
+        foreseen[active] += gather(run_price(state, terms), chosen[:, None])[:, 0]
         state, paid = _observed(state, terms, luck, active, chosen, run)
         state = keep(state, best_kept(state, trained[active, : run + 1], terms))
         best = gather(state.kept, kept_means(state).argmax(axis=-1)[:, None])[:, 0]
-        score[active], runs[active] = luck.scores[active, best], run + 1
+        score[active], runs[active], believed[active] = luck.scores[active, best], run + 1, stop_value(state)
         cost[active] += paid
-    return Outcome(score, cost, runs)
+    return Outcome(score, cost, runs, believed, foreseen)
 
 
 def _first(policy: ControlValues, start: State, terms: Terms, draws: int) -> Array:

@@ -1,0 +1,445 @@
+"""How close to optimal: every policy between a lower and an upper bound, and what happens when the model is wrong.
+
+    make bench          (or: python benchmarks/optimality.py --write)
+    python benchmarks/optimality.py --quick --only synthetic
+
+For each prior of the paper, three prices, with and without recall: net utility of the policies, simulated on the same
+luck with control variates, and the upper bound on every policy (`autobct.value.dual`).  Then the same policies on
+truths the prior does not know.  Cells are added to the results as they are found, and a cell that is there is not
+computed again.  Network maps are the shipped ones, or those of --maps DIR; forests are built once, into --forests.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_threads] = "1"
+
+import argparse
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import autobct
+from autobct.belief.cost import upsilon
+from autobct.belief.gaussian import Gaussian
+from autobct.belief.prior import PAPER_PRIORS, Prior, paper_prior, with_log_cost
+from autobct.maps.library import shipped_map
+from autobct.maps.store import SUFFIX, shipped
+from autobct.tuning.policy import exact, mapped, relaxed
+from autobct.value.certificate import upper_in_time
+from autobct.value.cloud import control_grid
+from autobct.value.gittins import gittins_indices
+from autobct.value.map import ValueMap, mismatches
+from autobct.value.simulate import ControlValues, Luck, draw_luck, simulate
+from autobct.value.state import State, Terms, price_of, run_price, score_gains, stop_value, view
+from autobct.value.worth import CAP, difference, joined, play, stage_of
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "optimality.json"
+PAGE, FIGURE = HERE.parent / "docs" / "optimality.md", HERE.parent / "docs" / "img" / "optimality.png"
+PRICES, OVERHEAD, SEED = (0.16, 0.04, 0.64), 0.002, 0
+BASE = "depth 2"
+FIXED = tuple(range(1, 9))
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """draws: simulated tunings (1-D, 2-D);  deep: of them for depth 3;  seconds: of the upper bound in each cell."""
+
+    draws: tuple[int, int]
+    deep: tuple[int, int]
+    seconds: float
+    states: int
+
+
+FULL, QUICK = Effort((1000, 300), (100, 20), 25.0, 2000), Effort((300, 60), (8, 2), 1.0, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One game: a prior by name, its cost model, a price, and what may be returned."""
+
+    prior: str
+    cost: str
+    price: float
+    recall: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.prior} {self.cost} {self.price:g} {'recall' if self.recall else 'last'}"
+
+    def first_belief(self) -> Prior:
+        prior = paper_prior(self.prior)
+        return with_log_cost(prior) if self.cost == "log-linear" else prior
+
+    @property
+    def terms(self) -> Terms:
+        return Terms(self.price, self.first_belief().model.cost_model, self.recall, OVERHEAD)
+
+
+def controls_of(dim: int) -> np.ndarray:
+    return control_grid(26 if dim == 1 else 9, dim)
+
+
+# policies, all on the same belief -------------------------------------------------------------------------------------
+
+
+def improvement(state: State, terms: Terms, made: int) -> np.ndarray:
+    """EI minus price: the best score in hand taken as certain, E[(m' - best)^+] against the price of the run."""
+    moves = np.diagonal(score_gains(state), axis1=-2, axis2=-1)
+    best = stop_value(state)[..., None]
+    if made == 0:
+        return np.asarray(state.score.mean - run_price(state, terms))
+    return np.asarray(best + upsilon(state.score.mean - best, moves) - run_price(state, terms))
+
+
+def index(state: State, terms: Terms, made: int) -> np.ndarray:
+    return gittins_indices(state, terms)
+
+
+def random_trials(count: int) -> ControlValues:
+    """So many runs at random controls, then stop."""
+
+    def policy(state: State, terms: Terms, made: int) -> np.ndarray:
+        if made >= count:
+            return np.full(state.score.mean.shape, -np.inf)
+        return 1e6 + np.random.default_rng((SEED, made)).random(state.score.mean.shape)
+
+    return policy
+
+
+def reordered(policy: ControlValues, order: np.ndarray) -> ControlValues:
+    """A policy that wants its candidates in another order: place k of its list is candidate order[k]."""
+    back = np.argsort(order)
+
+    def part(belief: Gaussian) -> Gaussian:
+        return Gaussian(belief.mean[..., order], belief.cov[..., order, :][..., :, order])
+
+    def values(state: State, terms: Terms, made: int) -> np.ndarray:
+        kept = np.where(state.kept >= 0, back[np.maximum(state.kept, 0)], -1)
+        noise = state.score_noise[..., order], state.cost_noise[..., order]
+        return policy(State(part(state.score), part(state.cost), *noise, kept), terms, made)[..., back]
+
+    return values
+
+
+def policies_of(
+    cell: Cell, maps: dict[str, ValueMap], forests: Path | None, effort: Effort
+) -> dict[str, ControlValues]:
+    prior, terms = cell.first_belief(), cell.terms
+    controls = controls_of(prior.dim)
+    found: dict[str, ControlValues] = {
+        BASE: relaxed(2)(controls, SEED),
+        "depth 1": relaxed(1)(controls, SEED),
+        "depth 3": relaxed(3)(controls, SEED),
+        "depth 2, damping 0.02": relaxed(2, damping=0.02)(controls, SEED),
+        "exact, horizon 2": exact(2)(controls, SEED),
+        "EI minus price": improvement,
+        "Gittins index": index,
+    }
+    value_map = maps.get(f"{prior.dim}d-{cell.cost.removesuffix('-linear')}-{'recall' if cell.recall else 'last'}")
+    if value_map is not None and not mismatches(value_map.spec, prior, terms):
+        found["network map"] = mapped(value_map)(controls, SEED)
+        found["network map, relaxed"] = relaxed(1, terminal=value_map)(controls, SEED)
+        found["network map, relaxed, damping 0.02"] = relaxed(1, terminal=value_map, damping=0.02)(controls, SEED)
+        found["network map, exact"] = exact(value_map.deepest + 1, value_map=value_map)(controls, SEED)
+    if forests is not None and not cell.recall:
+        forest = forest_for(prior.dim, cell.cost, cell.price, forests, effort)
+        order = np.abs(forest.controls[:, None] - controls[None]).sum(axis=-1).argmin(axis=1)
+        found["forest map"] = reordered(forest.relaxed(), order)
+        found["forest map, damping 0.02"] = reordered(forest.relaxed(damping=0.02), order)
+        found["forest map, exact"] = reordered(forest.exact(), order)
+    return found
+
+
+def forest_for(dim: int, cost: str, price: float, folder: Path, effort: Effort) -> Any:
+    from autobct.build.forest_builder import ForestRequest, build_forest
+    from autobct.build.opened import open_map
+
+    path = folder / f"{dim}d-{cost}-{price:g}-{effort.states}{SUFFIX}"
+    if not path.exists():
+        request = ForestRequest(dim, cost, runs=3, trees=50, states=effort.states, price=price, draws=0)
+        built = build_forest(request, folder / f"{path.stem}-{os.getpid()}.build")
+        os.replace(built, path)
+    return open_map(str(path)).value_map
+
+
+# one cell -------------------------------------------------------------------------------------------------------------
+
+
+def played_cell(cell: Cell, maps_folder: str | None, forests: str | None, effort: Effort) -> dict[str, Any]:
+    began = time.perf_counter()
+    prior, terms = cell.first_belief(), cell.terms
+    start = view(prior.belief, prior.model, controls_of(prior.dim))
+    maps = maps_in(maps_folder)
+    policies = policies_of(cell, maps, None if forests is None else Path(forests), effort)
+    draws = effort.draws[prior.dim - 1]
+    luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 7)))
+    policies["random trials, best number"] = random_trials(fixed_best(start, terms, draws))
+    rows, base = {}, None
+    for name, policy in policies.items():
+        stage = stage_of(policy, start, terms, rng=np.random.default_rng((SEED, 2)))
+        some = effort.deep[prior.dim - 1] if name == "depth 3" else min(draws, 300) if "forest" in name else draws
+        played = joined([play(policy, stage, part) for part in parts_of(luck, some)])
+        base = base or played
+        short = replace(base, net=base.net[:some], controls=base.controls[:some], runs=base.runs[:some])
+        gap = difference(played, short)
+        found = played.estimate()
+        if some < draws:  # few draws: the difference to the base, which is known better, tells more
+            found = replace(base.estimate(), mean=base.estimate().mean + gap.mean, draws=some)
+            found = replace(found, error=float(np.hypot(base.estimate().error, gap.error)))
+        rows[name] = {**asdict(found), "gap": gap.mean, "gap_error": gap.error,
+                      "runs": float(played.runs.mean()), "capped": played.capped}  # fmt: skip
+    upper, fineness = upper_in_time(start, terms, seconds=effort.seconds, seed=SEED)
+    return {
+        **asdict(cell), "policies": rows, "upper": asdict(upper),
+        "effort": fineness,
+        "seed": SEED, "draws": draws, "seconds": time.perf_counter() - began,
+    }  # fmt: skip
+
+
+def fixed_best(start: State, terms: Terms, draws: int) -> int:
+    """The best fixed number of random trials, found on draws of its own."""
+    luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 8)))
+    worth = [simulate(random_trials(count), start, terms, luck).believed_net.mean() for count in FIXED]
+    return FIXED[int(np.argmax(worth))]
+
+
+def parts_of(luck: Luck, draws: int, size: int = 250) -> Iterator[Luck]:
+    for first in range(0, draws, size):
+        yield Luck(*(getattr(luck, name)[first : min(first + size, draws)] for name in Luck.__slots__))
+
+
+def maps_in(folder: str | None) -> dict[str, ValueMap]:
+    if folder is None:
+        return {name: shipped_map(name) for name in shipped()}
+    return {path.stem: autobct.load_map(path) for path in sorted(Path(folder).glob(f"*{SUFFIX}"))}
+
+
+# when the model is wrong ----------------------------------------------------------------------------------------------
+
+Wrong = Callable[[Luck, np.ndarray, np.random.Generator], Luck]
+
+
+def peaked(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+    """A narrow peak somewhere on a low level, as of a learning rate; no cubic can follow it."""
+    where, width = rng.random((len(luck.scores), 1)), 0.05 + 0.1 * rng.random((len(luck.scores), 1))
+    return replace(luck, scores=0.1 + 0.8 * np.exp(-np.square((controls[:, 0] - where) / width)))
+
+
+def plateaus(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+    """Two levels with a cliff between them."""
+    where, levels = rng.random((len(luck.scores), 1)), rng.random((2, len(luck.scores), 1))
+    return replace(luck, scores=np.where(controls[:, 0] < where, levels[0], levels[1]))
+
+
+def heavier_noise(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+    """Scores four times as noisy as believed."""
+    return replace(luck, score_noise=4 * luck.score_noise)
+
+
+def dear(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+    """Costs ten times the guess."""
+    return replace(luck, costs=10 * np.maximum(luck.costs, 0.05))
+
+
+def as_believed(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+    """The prior's own truths, for comparison."""
+    return luck
+
+
+TRUTHS: dict[str, Wrong] = {
+    "as believed": as_believed,
+    "peaked scores": peaked,
+    "plateaus": plateaus,
+    "noise x 4": heavier_noise,
+    "costs x 10": dear,
+}
+
+
+def wrong_cell(name: str, truth: str, maps_folder: str | None, effort: Effort) -> dict[str, Any]:
+    """Loss of each policy against one who knows the truth and trains once: realised scores and costs."""
+    cell = Cell(name, "linear", PRICES[0], True)
+    prior, terms, controls = cell.first_belief(), cell.terms, controls_of(1)
+    start = view(prior.belief, prior.model, controls)
+    draws = effort.draws[0]
+    luck = TRUTHS[truth](
+        draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 9))), controls, np.random.default_rng(SEED)
+    )
+    knowing = (luck.scores - price_of(luck.costs, start.cost_noise, terms)).max(axis=-1)
+    rows = {}
+    wanted = (BASE, "depth 1", "EI minus price", "Gittins index", "network map")
+    policies = policies_of(cell, maps_in(maps_folder), None, effort)
+    policies["random trials, best number"] = random_trials(fixed_best(start, terms, draws))
+    for label in (*wanted, "random trials, best number"):
+        if label in policies:
+            parts = [simulate(policies[label], start, terms, part) for part in parts_of(luck, draws)]
+            net = np.concatenate([part.net(terms) for part in parts])
+            loss = knowing - net
+            rows[label] = {"loss": float(loss.mean()), "error": float(loss.std(ddof=1) / np.sqrt(draws)),
+                           "runs": float(np.concatenate([part.runs for part in parts]).mean())}  # fmt: skip
+    return {"prior": name, "truth": truth, "knowing": float(knowing.mean()), "losses": rows, "draws": draws}
+
+
+# all of it ------------------------------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=list(PAPER_PRIORS), help="priors, by name")
+    parser.add_argument("--prices", nargs="*", type=float, default=list(PRICES))
+    parser.add_argument("--cost", default="linear", choices=["linear", "log-linear"])
+    parser.add_argument("--maps", help="a folder of network maps; the shipped ones if not given")
+    parser.add_argument("--forests", default=str(HERE / "results" / "forests"), help="where forests are kept")
+    parser.add_argument("--no-forests", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="rough numbers in a few minutes, to see that it works")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--write", action="store_true", help="write docs/optimality.md and its figure from the results")
+    told = parser.parse_args()
+    effort, forests = QUICK if told.quick else FULL, None if told.no_forests else told.forests
+    results = json.loads(told.out.read_text()) if told.out.exists() else {"cells": {}, "wrong": {}}
+    results |= {
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "quick": told.quick,
+    }
+    compute(told, effort, forests, results)
+    print(tables(results))
+    if told.write:
+        draw(results, FIGURE)
+        page = PAGE.read_text()
+        head, rest = page.split("<!-- tables -->")[0], page.split("<!-- end of tables -->")[1]
+        PAGE.write_text(f"{head}<!-- tables -->\n\n{tables(results)}\n<!-- end of tables -->{rest}")
+
+
+def compute(told: argparse.Namespace, effort: Effort, forests: str | None, results: dict[str, Any]) -> None:
+    cells = [Cell(p, told.cost, g, r) for g in told.prices for p in told.only for r in (True, False)]
+    if forests is not None:  # before the cells share the work, so that no two build the same one
+        Path(forests).mkdir(parents=True, exist_ok=True)
+        for dim, price in sorted({(paper_prior(c.prior).dim, c.price) for c in cells if c.key not in results["cells"]}):
+            began = time.perf_counter()
+            forest_for(dim, told.cost, price, Path(forests), effort)
+            print(f"forest {dim}-D, price {price:g}: {time.perf_counter() - began:.0f} s", flush=True)
+    with ProcessPoolExecutor(told.jobs) as pool:
+        wanted = {("cells", c.key): pool.submit(played_cell, c, told.maps, forests, effort)
+                  for c in cells if c.key not in results["cells"]}  # fmt: skip
+        wrong = [(p, t) for p in ("synthetic", "cnn-r") if p in told.only for t in TRUTHS]
+        wanted |= {("wrong", f"{p} {t}"): pool.submit(wrong_cell, p, t, told.maps, effort)
+                   for p, t in wrong if f"{p} {t}" not in results["wrong"]}  # fmt: skip
+        for (part, key), future in wanted.items():
+            results[part][key] = future.result()
+            told.out.parent.mkdir(exist_ok=True)
+            told.out.write_text(json.dumps(results, indent=1))
+            print(key, f"{results[part][key].get('seconds', 0):.0f} s", flush=True)
+
+
+# what is shown --------------------------------------------------------------------------------------------------------
+
+
+def tables(results: dict[str, Any]) -> str:
+    lines = []
+    for recall in (True, False):
+        cells = [cell for cell in results["cells"].values() if cell["recall"] == recall]
+        if not cells:
+            continue
+        names = list(dict.fromkeys(name for cell in cells for name in cell["policies"]))
+        lines += [
+            f"### {'The best model trained is returned (recall)' if recall else 'The last model is returned'}",
+            "",
+        ]
+        lines += ["| prior | price | no policy more than | best / bound | " + " | ".join(names) + " |"]
+        lines += ["|---|---|---|---|" + "---|" * len(names)]
+        lines += [
+            row_of(cell, names)
+            for cell in sorted(cells, key=lambda c: (list(PAPER_PRIORS).index(c["prior"]), c["price"]))
+        ]
+        lines += [""]
+    return "\n".join(lines + wrong_table(results))
+
+
+def row_of(cell: dict[str, Any], names: list[str]) -> str:
+    best = max(row["mean"] for row in cell["policies"].values() if row["draws"] == cell["draws"])
+    upper = cell["upper"]
+    shown = [
+        f"{cell['prior']}",
+        f"{cell['price']:g}",
+        f"{upper['mean']:.3f} ± {upper['error']:.3f}",
+        f"{best / upper['mean']:.3f}",
+    ]
+    for name in names:
+        row = cell["policies"].get(name)
+        text = "" if row is None else f"{row['mean']:.3f}"
+        if row is not None and name == BASE:
+            text += f" ± {row['error']:.3f}"
+        elif row is not None:
+            text += f" ({row['gap']:+.3f} ± {row['gap_error']:.3f})"
+        shown.append(f"**{text}**" if row is not None and row["mean"] == best else text)
+    return "| " + " | ".join(shown) + " |"
+
+
+def wrong_table(results: dict[str, Any]) -> list[str]:
+    if not results["wrong"]:
+        return []
+    rows = list(results["wrong"].values())
+    names = list(dict.fromkeys(name for row in rows for name in row["losses"]))
+    lines = ["### When the model is wrong: loss against one who knows the truth", ""]
+    lines += ["| prior | truth | who knows gets | " + " | ".join(names) + " |", "|---|---|---|" + "---|" * len(names)]
+    for row in rows:
+        losses = [row["losses"].get(name) for name in names]
+        shown = [
+            "" if loss is None else f"{loss['loss']:.3f} ± {loss['error']:.3f} ({loss['runs']:.1f} runs)"
+            for loss in losses
+        ]
+        lines.append(f"| {row['prior']} | {row['truth']} | {row['knowing']:.3f} | " + " | ".join(shown) + " |")
+    return [*lines, ""]
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Policies as points between the best of them and the upper bound, all as shares of the bound, at price 0.16."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    shades: dict[str, int] = {}  # the same colour in both panels
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
+    for panel, recall in zip(panels, (True, False), strict=True):
+        cells = [c for c in results["cells"].values() if c["recall"] == recall and c["price"] == PRICES[0]]
+        names = [
+            n for n in dict.fromkeys(n for c in cells for n in c["policies"]) if "damping" not in n and "exact" not in n
+        ]
+        colours = plt.get_cmap("tab20")
+        for place, cell in enumerate(cells):
+            panel.plot([place, place], [0, 1], color="0.85", linewidth=6, zorder=0, solid_capstyle="butt")
+            for number, name in enumerate(names):
+                row = cell["policies"].get(name)
+                if row is not None:
+                    x, most = place + 0.06 * (number - len(names) / 2), cell["upper"]["mean"]
+                    style = {"fmt": "o", "markersize": 4, "color": colours(shades.setdefault(name, len(shades)) % 20)}
+                    label = name if place == 0 else None
+                    panel.errorbar(x, row["mean"] / most, row["error"] / most, label=label, **style)
+        panel.axhline(1.0, color="black", linewidth=1)
+        panel.set_xticks(range(len(cells)), [c["prior"] for c in cells], rotation=30, ha="right")
+        panel.set_title("best model returned" if recall else "last model returned", fontsize=10)
+        panel.set_ylim(0.4, 1.04)
+    panels[0].set_ylabel("worth, as a share of what no policy exceeds")
+    handles = {
+        label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(handles.values(), handles, fontsize=8, loc="outside lower center", ncols=5)
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""Batches of states for a search: the same belief as a `State`, kept as roots so that one run is one rank-one step.
+
+    score = mean + root a,   a ~ N(0, I)                    (the same for the cost)
+    after a run at g with surprise z:  mean + root u z / s,   root (I - beta u u'),   u = root[g],
+    s^2 = |u|^2 + sigma^2,   beta = 1 / (s^2 + s sigma)
+
+which is the Kalman filter (Potter's square-root form): nothing is ever subtracted from a variance.
+
+| here | meaning |
+|---|---|
+| G | candidates;  r: rank of the score's covariance, q: of the cost's |
+| luck | which of the drawn outcomes a state will meet: the same for all controls, so that they are compared fairly |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autobct.belief.arrays import Array, Indices, transpose
+from autobct.belief.cost import LINEAR
+from autobct.belief.gaussian import Gaussian
+from autobct.value.state import State, Terms, price_of
+
+_RANK = 1e-13  # eigenvalues below this share of the largest are rounding
+_PEAK, _STEEP, _BENT = (np.float32(x) for x in (1 / np.sqrt(2 * np.pi), np.sqrt(np.pi / 2), np.pi / 4 - 0.5))
+
+Array32 = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """What is the same in every state: the rules, and the noise at the candidates (G,)."""
+
+    terms: Terms
+    score_noise: Array
+    cost_noise: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branches:
+    """n states.  score, cost: (n, G) means;  score_root: (n, G, r);  cost_root: (n, G, q).
+
+    hand: (n, M) models that may be returned, -1 for none;  luck: (n,)
+    """
+
+    score: Array
+    score_root: Array
+    cost: Array
+    cost_root: Array
+    hand: Indices
+    luck: Indices
+
+    def __len__(self) -> int:
+        """n."""
+        return len(self.score)
+
+    def rows(self, chosen: Indices | slice) -> Branches:
+        """Some of the states."""
+        return Branches(
+            self.score[chosen],
+            self.score_root[chosen],
+            self.cost[chosen],
+            self.cost_root[chosen],
+            self.hand[chosen],
+            self.luck[chosen],
+        )
+
+
+def ground_of(state: State, terms: Terms) -> Ground:
+    """What stays the same, from an unbatched state."""
+    return Ground(terms, state.score_noise, state.cost_noise)
+
+
+def planted(state: State) -> Branches:
+    """One state (unbatched) as the root of a tree."""
+    hand = state.kept if state.kept.size else np.array([-1], dtype=np.intp)
+    return Branches(
+        state.score.mean[None],
+        root_of(state.score)[None],
+        state.cost.mean[None],
+        root_of(state.cost)[None],
+        hand[None],
+        np.zeros(1, dtype=np.intp),
+    )
+
+
+def seen(branches: Branches, ground: Ground) -> State:
+    """The same states in function space, with one leading axis."""
+
+    def belief(mean: Array, root: Array) -> Gaussian:
+        return Gaussian(mean, root @ transpose(root))
+
+    return State(
+        belief(branches.score, branches.score_root),
+        belief(branches.cost, branches.cost_root),
+        ground.score_noise,
+        ground.cost_noise,
+        branches.hand,
+    )
+
+
+def root_of(belief: Gaussian) -> Array:
+    """A root of an unbatched covariance with as many columns as its rank.  (G, r)."""
+    values, vectors = np.linalg.eigh(belief.cov)
+    kept = values > _RANK * max(float(values[-1]), 1e-300)
+    return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
+
+
+def after_run(branches: Branches, ground: Ground, chosen: Indices, score_luck: Array, cost_luck: Array) -> Branches:
+    """The states that a run at `chosen` (n,) may lead to, outcome by outcome: n x Q of them.
+
+    score_luck, cost_luck: (n, Q) surprises, in standard deviations of the prediction.
+    """
+    count, outcomes = score_luck.shape
+    score, score_root = _observed(branches.score, branches.score_root, chosen, ground.score_noise[chosen], score_luck)
+    cost, cost_root = _observed(branches.cost, branches.cost_root, chosen, ground.cost_noise[chosen], cost_luck)
+    last = chosen[:, None]
+    hand = np.concatenate([branches.hand, last], axis=1) if ground.terms.recall else last
+    luck = 5 * branches.luck[:, None] + 3 * np.arange(outcomes) + 1
+
+    def spread(values: Array) -> Array:
+        return np.repeat(values, outcomes, axis=0)
+
+    return Branches(
+        score.reshape(count * outcomes, -1),
+        spread(score_root),
+        cost.reshape(count * outcomes, -1),
+        spread(cost_root),
+        np.repeat(hand, outcomes, axis=0),
+        luck.reshape(-1),
+    )
+
+
+def _observed(mean: Array, root: Array, chosen: Indices, noise: Array, surprise: Array) -> tuple[Array, Array]:
+    """Means (n, Q, G) and roots (n, G, r) after a run at `chosen`."""
+    direction = root[np.arange(len(chosen)), chosen]  # u, (n, r)
+    var = np.einsum("nr,nr->n", direction, direction) + np.square(noise)
+    along = np.einsum("ngr,nr->ng", root, direction)
+    shrink = 1.0 / (var + np.sqrt(var) * noise)  # beta = (1 - sqrt(1 - |u|^2 / s^2)) / |u|^2
+    gain = along / np.sqrt(var)[:, None]
+    moved = mean[:, None] + gain[:, None] * surprise[:, :, None]
+    return moved, root - (shrink[:, None] * along)[:, :, None] * direction[:, None, :]
+
+
+def expected_prices(branches: Branches, ground: Ground) -> Array:
+    """Expected price of a run at each candidate, as `run_price`.  (n, G)."""
+    sd = np.sqrt(np.square(branches.cost_root).sum(axis=-1) + np.square(ground.cost_noise))
+    return price_of(branches.cost, sd, ground.terms)
+
+
+def hand_scores(branches: Branches) -> Array:
+    """Believed scores of the models in hand, -inf where there is none.  (n, M)."""
+    means = np.take_along_axis(branches.score, np.maximum(branches.hand, 0), axis=1)
+    return np.where(branches.hand >= 0, means, -np.inf)
+
+
+def dear_prices(costs: Array32, ground: Ground) -> Array32:
+    """Price of a run at each candidate given the truth, never below it but for rounding to single precision.  (..., G).
+
+    Upsilon(t, s) <= t^+ + s phi(0) exp(-a (sqrt(pi / 2) + (pi / 4 - 1 / 2) a)),  a = |t| / s: the tangent parabola of a
+    concave logarithm at zero, at most 0.003 s too high and many times quicker.
+    """
+    terms, noise = ground.terms, ground.cost_noise.astype(np.float32)
+    price, overhead = np.float32(terms.price), np.float32(terms.overhead)
+    if terms.cost_model is not LINEAR:
+        exact = terms.cost_model.expected(costs.astype(np.float64), ground.cost_noise)
+        return np.asarray(price * exact + overhead, dtype=np.float32)
+    distance = np.abs(costs) / noise
+    tail = np.exp(-distance * (_STEEP + _BENT * distance))
+    tail *= noise * _PEAK
+    tail += np.maximum(costs, np.float32(0.0))
+    tail *= price
+    tail += overhead
+    return np.asarray(tail, dtype=np.float32)

@@ -1,0 +1,78 @@
+"""Drawn outcomes for a search: surprises of runs, and truths, unbiased and evenly spread.
+
+Every point by itself has exactly the distribution it stands for, whatever its neighbours: an average over such points
+errs in neither direction on average, and the maximum of such averages errs upwards (Jensen).  That is what makes an
+upper bound computed with them an upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from autobct.belief.arrays import Array
+from autobct.belief.basis import kronecker
+from autobct.value.branches import Array32, root_of
+from autobct.value.state import State
+
+DRAWS = 64
+"""How many independent draws of each level there are; states take turns among them."""
+
+_EDGE = 1e-15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """What may happen in one level of a search.
+
+    score, cost: (D, Q) surprises of a run;  truths: (D, S, d) standard normals that a truth is drawn with
+    """
+
+    score: Array
+    cost: Array
+    truths: Array32
+
+
+def draw_outcomes(runs: Sequence[int], truths: Sequence[int], dim: int, *, rng: np.random.Generator) -> list[Outcomes]:
+    """One for each level: `runs[level]` outcomes of a run, `truths[level]` truths in `dim` coordinates."""
+    return [_drawn(count, samples, dim, rng) for count, samples in zip(runs, truths, strict=True)]
+
+
+def _drawn(runs: int, truths: int, dim: int, rng: np.random.Generator) -> Outcomes:
+    pairs = to_normals(folded_lattice(runs, DRAWS, rng=rng))
+    many = np.stack([spread_normals(truths, dim, rng=rng) for _ in range(DRAWS)])
+    return Outcomes(pairs[:, :, 0], pairs[:, :, 1], many.astype(np.float32))
+
+
+def folded_lattice(count: int, draws: int, *, rng: np.random.Generator) -> Array:
+    """(draws, count, 2) uniform points: lattices along the golden ratio, shifted at random, folded at the middle."""
+    first = np.arange(count)
+    lattice = np.stack([first / count, (first * 0.6180339887498949) % 1.0], axis=-1)
+    shifted = (lattice + rng.random((draws, 1, 2))) % 1.0
+    return np.asarray(1.0 - np.abs(2.0 * shifted - 1.0))
+
+
+def spread_normals(count: int, dim: int, *, rng: np.random.Generator) -> Array:
+    """(count, dim) standard normals: a Kronecker sequence shifted at random."""
+    if dim == 0:
+        return np.zeros((count, 0))
+    return to_normals((kronecker(count, dim) + rng.random(dim)) % 1.0)
+
+
+def spread_truths(state: State, count: int, *, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Evenly spread true scores and costs of an unbatched state, (count, G) each; costs as the cost model sees them."""
+    score_root, cost_root = root_of(state.score), root_of(state.cost)
+    normals = spread_normals(count, score_root.shape[1] + cost_root.shape[1], rng=rng)
+    split = score_root.shape[1]
+    return (
+        np.asarray(state.score.mean + normals[:, :split] @ score_root.T),
+        np.asarray(state.cost.mean + normals[:, split:] @ cost_root.T),
+    )
+
+
+def to_normals(uniform: Array) -> Array:
+    """Standard normals from uniform numbers, of any shape."""
+    return np.asarray(ndtri(np.clip(uniform, _EDGE, 1.0 - _EDGE)))

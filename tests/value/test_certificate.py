@@ -1,0 +1,200 @@
+"""Both ends of a certificate against problems solved exactly; bad input; decisions that are certain."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.value.cases import ALL_TERMS, RECALL, TERMS_IDS, grid, prior_for, prior_state
+from tests.value.exact_problems import few_controls, one_weight, pandora
+
+from autobct.belief.basis import cubic
+from autobct.belief.gaussian import Gaussian, Truth
+from autobct.belief.model import Model
+from autobct.value.certificate import Certificate, certified_decision, certify
+from autobct.value.gittins import gittins_indices
+from autobct.value.lookahead import one_run_value
+from autobct.value.on_the_fly import on_the_fly
+from autobct.value.simulate import draw_luck
+from autobct.value.state import State, Terms, keep, view
+from autobct.value.worth import CAP, Estimate, difference, mean_with_controls, play, stage_of
+
+
+def depth(runs: int):
+    return lambda state, terms, made: on_the_fly(state, terms, depth=runs)
+
+
+def index(state, terms, made):
+    return gittins_indices(state, terms)
+
+
+def never_stops(state, terms, made):
+    return np.full(state.score.mean.shape, 1e9)
+
+
+def worth(policy, start: State, terms: Terms, draws: int, seed: int = 0) -> Estimate:
+    stage = stage_of(policy, start, terms, rng=np.random.default_rng(seed))
+    return play(policy, stage, draw_luck(start, draws, CAP, rng=np.random.default_rng(seed + 1))).estimate()
+
+
+def test_weitzmans_rule_is_worth_what_it_should_be() -> None:
+    solved = pandora()
+    found = worth(index, solved.start, solved.terms, 3000)
+    assert solved.low - 4 * found.error < found.mean < solved.high + 4 * found.error
+    assert found.error < 0.01
+
+
+@pytest.mark.parametrize(
+    ("solve", "policy"),
+    [
+        (lambda: few_controls(2, recall=True), depth(2)),
+        (lambda: few_controls(2, recall=False), depth(3)),
+        (one_weight, depth(2)),
+    ],
+    ids=["two controls, recall", "two controls, last", "one weight"],
+)
+def test_a_policy_is_worth_no_more_than_the_optimum(solve, policy) -> None:
+    solved = solve()
+    found = worth(policy, solved.start, solved.terms, 1500)
+    assert found.mean < solved.high + 4 * found.error
+    assert found.mean > 0.9 * solved.low - 4 * found.error
+
+
+@pytest.mark.parametrize("terms", ALL_TERMS, ids=TERMS_IDS)
+def test_control_variates_change_the_error_and_not_the_mean(terms: Terms) -> None:
+    prior = prior_for(terms)
+    start = view(prior.belief, prior.model, grid(9))
+    stage = stage_of(depth(1), start, terms, rng=np.random.default_rng(0))
+    played = play(depth(1), stage, draw_luck(start, 1200, CAP, rng=np.random.default_rng(1)))
+    found, plain = played.estimate(), played.net.std() / np.sqrt(1200)
+    assert found.error < 0.6 * plain
+    assert abs(found.mean - played.net.mean()) < 4 * plain
+    assert np.all(np.abs(played.controls.mean(axis=0)) < 5 * played.controls.std(axis=0) / np.sqrt(1200) + 1e-9)
+
+
+def test_regression_on_controls_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    control = rng.standard_normal((500, 1))
+    values = 3.0 + 2.0 * control[:, 0] + 0.1 * rng.standard_normal(500)
+    found = mean_with_controls(values, control)
+    assert abs(found.mean - 3.0) < 5 * found.error
+    assert found.error == pytest.approx(0.1 / np.sqrt(500), rel=0.15)
+    assert mean_with_controls(values[:20], control[:20]).mean == pytest.approx(values[:20].mean())
+
+
+def test_depth_two_beats_depth_one_on_the_same_luck() -> None:
+    start, luck = prior_state(count=9), None
+    stage = stage_of(depth(2), start, RECALL, rng=np.random.default_rng(0))
+    luck = draw_luck(start, 800, CAP, rng=np.random.default_rng(1))
+    found = difference(play(depth(2), stage, luck), play(depth(1), stage, luck))
+    assert found.mean > 2 * found.error > 0
+
+
+def test_a_certificate_brackets_and_says_so() -> None:
+    solved, shares = few_controls(2, recall=True), []
+    found = certify(
+        solved.start, solved.terms, {"depth 2": depth(2)}, seconds=1.5, seed=3,
+        progress=lambda share, text: shares.append((share, text)),
+    )  # fmt: skip
+    assert found.at_least < solved.high
+    assert found.at_most > solved.low
+    assert found.at_least < found.lower.mean < found.upper.mean < found.at_most
+    assert found.ratio > 0.85
+    assert all(0 <= share <= 1 for share, _ in shares)
+    assert {text.split(":")[0] for _, text in shares} == {"upper bound", "lower bound"}
+    for words in ("is worth at least", "no policy is worth more than", "2 candidates", "seed 3", "95 %"):
+        assert words in str(found)
+
+
+def test_two_seeds_give_intervals_that_overlap() -> None:
+    start = prior_state(count=7)
+    one, two = (certify(start, RECALL, {"depth 1": depth(1)}, seconds=1.0, seed=seed) for seed in (1, 2))
+    assert one.at_least < two.at_most
+    assert two.at_least < one.at_most
+
+
+def test_the_better_policy_is_chosen_on_other_draws() -> None:
+    start = prior_state(count=7)
+    found = certify(start, RECALL, {"poor": never_stops, "good": depth(2)}, seconds=0.5, seed=0)
+    assert found.policy == "good"
+
+
+@pytest.mark.parametrize("cov", [np.zeros((4, 4)), np.diag([0.0, 1.0, 0.0, 0.0])], ids=["truth", "singular"])
+def test_a_truth_has_an_interval_of_length_zero_and_a_singular_prior_one_that_brackets(cov) -> None:
+    truth = Truth(np.array([0.4, 0.5, -1.0, 0.2]), np.array([1.0, 0.3, 0.0, 0.0])).belief()
+    belief = replace(truth, score=Gaussian(truth.score.mean, cov))
+    start = view(belief, Model(cubic(), cubic(), 0.1, 0.1), grid(9))
+    found = certify(start, RECALL, {"depth 2": depth(2)}, seconds=0.5, seed=0)
+    if cov.any():
+        assert found.at_least < found.at_most
+    else:
+        assert found.at_most - found.at_least < 1e-6
+        assert found.lower.mean == pytest.approx(float(one_run_value(start, RECALL)), abs=1e-9)
+
+
+def test_a_policy_that_never_stops_is_reported_and_not_waited_for() -> None:
+    start = prior_state(count=5)
+    found = certify(start, RECALL, {"spree": never_stops}, seconds=1.0, seed=0)
+    assert found.capped == 1.0
+    assert found.lower.draws <= 400
+    assert "100.0 % of its simulated tunings had not stopped after 40 runs" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seconds": 0}, "seconds"),
+        ({"seconds": float("nan")}, "seconds"),
+        ({"seed": -1}, "seed"),
+        ({"policies": {}}, "policies"),
+    ],
+)
+def test_bad_arguments_are_named(change, named) -> None:
+    told = {"seconds": 1.0, "seed": 0, "policies": {"depth 1": depth(1)}, **change}
+    policies = told.pop("policies")
+    with pytest.raises(ValueError, match=named):
+        certify(prior_state(count=5), RECALL, policies, **told)
+
+
+def test_a_price_of_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="learn for ever"):
+        Terms(0.0)
+
+
+def test_limits_are_wider_for_more_confidence_and_fewer_draws() -> None:
+    def certificate(confidence: float, draws: int) -> Certificate:
+        end = Estimate(0.3, 0.01, draws)
+        return Certificate(end, end, "any", 0.0, 5, 1e-3, confidence, 0, 1.0)
+
+    assert certificate(0.95, 10_000).at_most == pytest.approx(0.3 + 1.96 * 0.01, abs=1e-5)
+    assert certificate(0.99, 10_000).at_most > certificate(0.95, 10_000).at_most
+    assert certificate(0.95, 5).at_least < certificate(0.95, 50).at_least
+
+
+def test_certain_decisions() -> None:
+    """With a known good model in hand and dear runs it is certain to stop; with cheap runs, to train."""
+    start = prior_state(count=7)
+    far = keep(
+        replace(start, score=Gaussian(start.score.mean + 3 * np.eye(7)[2], start.score.cov * 1e-4)), np.array([2])
+    )
+    assert certified_decision(far, RECALL) == "stop"
+    hand = keep(start, np.array([0]))
+    assert certified_decision(hand, Terms(1e-3, recall=True)) == "train"
+
+
+def test_from_training_over_not_knowing_to_stopping() -> None:
+    """The better the known model in hand, the less is to be gained by going on; between the bounds neither is sure."""
+    start = prior_state(count=7)
+    cov = start.score.cov.copy()
+    cov[3] = cov[:, 3] = 0.0
+    found = []
+    for level in np.arange(0.4, 4.0, 0.2):
+        score = start.score.mean.copy()
+        score[3] = level
+        state = keep(replace(start, score=Gaussian(score, cov)), np.array([3]))
+        found.append(certified_decision(state, RECALL, effort=1.0))
+    assert found[0] == "train"
+    assert found[-1] == "stop"
+    assert None in found
+    order = {"train": 0, None: 1, "stop": 2}
+    ranks = [order[one] for one in found]
+    assert ranks == sorted(ranks)
