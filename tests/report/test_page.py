@@ -158,6 +158,7 @@ def test_a_lower_score_can_be_the_better_one():
     text = Document(page(result)).text
     assert "going on is worth less than the score in hand" in text
     assert f"the best {min(run.score for run in result.history):.4g}"[:14] in text
+    assert "± -" not in text
 
 
 def test_the_alarm_and_the_notes_are_told():

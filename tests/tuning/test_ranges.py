@@ -263,6 +263,13 @@ def test_a_note_says_what_became_of_the_range() -> None:
     assert said["diverged"] == "Run 2 scored -1e+09, so far from the others that it counts as bad and no more."
 
 
+def test_a_score_that_rounding_puts_outside_is_no_news() -> None:
+    tuner = Tuner(LINE, price=0.01, score_range=(0.5, 1.0))
+    decision: Any = tuner.ask()
+    tuner.tell(decision, 0.95 - 0.45, 1.0)  # 0.49999999999999994
+    assert tuner.notes == ()
+
+
 def test_a_kind_of_note_is_not_told_twice() -> None:
     problem, (one, two) = problem_of(LINE, 0.01), runs(57.0, 80.0)
     told = notes_of(problem, one, 0, ())

@@ -111,7 +111,7 @@ class Story:
     def believed_best(self) -> str:
         """What is believed of the model to use, with one standard deviation."""
         low, middle, high = believed_score(self.problem, self.belief, self.centre[None])[1:4, 0]
-        return f"{number(float(middle))} ± {number(float(high - low) / 2, 2)}"
+        return f"{number(float(middle))} ± {number(abs(float(high - low)) / 2, 2)}"
 
     @property
     def going_on(self) -> Array:

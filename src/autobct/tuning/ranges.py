@@ -137,7 +137,7 @@ def _costs(
 def _of_score(problem: Problem, run: Run) -> str:
     """What to say of a score outside the range that was stated or is usual; nothing if it is inside."""
     stated, scale = problem.stated, problem.stated.score_scale
-    if run.score is None or stated.fixed[0] or 0.0 <= scale.to_model(run.score) <= 1.0:
+    if run.score is None or stated.fixed[0] or 0.0 <= round(scale.to_model(run.score), 9) <= 1.0:
         return ""
     if not 0.0 <= round(problem.score_scale.to_model(run.score), 9) <= 1.0:
         return f"scored {run.score:.4g}, so far from the others that it counts as bad and no more"
