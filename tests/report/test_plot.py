@@ -34,7 +34,7 @@ def test_history_draws_every_score_at_its_total_cost(result):
 
 
 def test_history_marks_failed_runs():
-    (panel,) = plot.history(one(train=half_failing, max_runs=6)).axes
+    (panel,) = plot.history(one(train=half_failing, max_runs=6, policy=autobct.relaxed(depth=2))).axes
     assert len(line(panel, "failed")[0]) >= 1
 
 
