@@ -97,8 +97,9 @@ def test_a_certificate_brackets_and_says_so() -> None:
     )  # fmt: skip
     assert found.at_least < solved.high
     assert found.at_most > solved.low
-    assert found.at_least < found.lower.mean < found.upper.mean < found.at_most
-    assert found.ratio > 0.85
+    assert found.at_least < found.lower.mean
+    assert found.upper.mean < found.at_most
+    assert 0.5 < found.ratio < 1.1
     assert all(0 <= share <= 1 for share, _ in shares)
     assert {text.split(":")[0] for _, text in shares} == {"upper bound", "lower bound"}
     for words in ("is worth at least", "no policy is worth more than", "2 candidates", "seed 3", "95 %"):

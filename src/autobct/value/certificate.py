@@ -30,6 +30,7 @@ Progress = Callable[[float, str], None]
 CONFIDENCE = 0.95
 
 _TRUTHS = 2_000_000  # for W_0 of the first belief, in every repetition: truths times candidates
+_MOST_TRUTHS = 65_536
 _REPETITIONS = 8  # of the upper bound, at least
 _MOST_REPETITIONS = 64
 _FIRST_EFFORT, _FINER, _GROWTH = 3e-3, 3.0, 5.0  # a third of the effort takes up to so many times as long
@@ -164,15 +165,26 @@ def upper_estimate(
     start: State, terms: Terms, *, effort: float, repetitions: int, seed: int, may_stop: bool = True
 ) -> Estimate:
     """The upper bound with a given effort: the same numbers for the same seed, however long it takes."""
-    values = [_one_upper(start, terms, effort, seed, i, may_stop) for i in range(repetitions)]
+    values = [_one_upper(start, terms, effort, seed, i, may_stop=may_stop) for i in range(repetitions)]
     return _estimate(values)
 
 
-def _one_upper(start: State, terms: Terms, effort: float, seed: int, number: int, may_stop: bool = True) -> float:
-    """One repetition; number: which, -1 for one that is thrown away."""
+def _one_upper(
+    start: State,
+    terms: Terms,
+    effort: float,
+    seed: int,
+    number: int,
+    *,
+    may_stop: bool = True,
+    until: float = np.inf,
+) -> float:
+    """One repetition; number: which, -1 for one that is thrown away;  until: when it has to come to an end."""
     rng = np.random.default_rng((seed, 1, number) if number >= 0 else (seed, 0))
-    clairvoyant = clairvoyant_mean(start, terms, max(_TRUTHS // start.size, 1024), rng=rng)
-    return clairvoyant + above_clairvoyant(start, terms, effort, rng=rng, may_stop=may_stop)
+    clairvoyant = clairvoyant_mean(start, terms, min(max(_TRUTHS // start.size, 1024), _MOST_TRUTHS), rng=rng)
+    return clairvoyant + above_clairvoyant(
+        start, terms, effort, rng=rng, may_stop=may_stop, out_of_time=lambda: time.perf_counter() > until
+    )
 
 
 def _upper(start: State, terms: Terms, seed: int, clock: _Clock) -> tuple[Estimate, float]:
@@ -181,7 +193,8 @@ def _upper(start: State, terms: Terms, seed: int, clock: _Clock) -> tuple[Estima
     longest = 0.0
     while len(values) < _REPETITIONS or (clock.left > longest and len(values) < _MOST_REPETITIONS):
         began = time.perf_counter()
-        values.append(_one_upper(start, terms, effort, seed, len(values)))
+        share = max(clock.left, 0.0) / max(_REPETITIONS - len(values), 1)
+        values.append(_one_upper(start, terms, effort, seed, len(values), until=began + share))
         longest = max(longest, time.perf_counter() - began)
         clock.tell(f"upper bound: {len(values)} searches at effort {effort:.1e}")
     return _estimate(values), effort
@@ -192,10 +205,12 @@ def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> flo
     effort = _FIRST_EFFORT
     while True:
         began = time.perf_counter()
-        _one_upper(start, terms, effort, seed, -1)
+        _one_upper(start, terms, effort, seed, -1, until=began + 0.2 * clock.left)
         took = time.perf_counter() - began
         clock.tell(f"upper bound: a search at effort {effort:.1e} takes {took:.1f} s")
-        if took * _GROWTH * (_REPETITIONS + 1) > clock.left or effort < 1e-7:
+        if took * (_REPETITIONS + 1) > clock.left or effort < 1e-7:
+            return effort * _FINER if effort < _FIRST_EFFORT else effort
+        if took * _GROWTH * (_REPETITIONS + 1) > clock.left:
             return effort
         effort /= _FINER
 

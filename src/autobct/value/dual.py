@@ -54,7 +54,7 @@ _STAGES = (64.0, 8.0, 1.0)  # a control is looked into coarsely first, and finel
 _NUMBERS_AT_A_TIME = 1_000_000
 
 OutOfTime = Callable[[], bool]
-"""Whether to stop looking deeper; what has been found is a bound all the same."""
+"""Whether to stop looking deeper, once true always true; what has been found before is a bound all the same."""
 
 
 def clairvoyant_mean(state: State, terms: Terms, draws: int, *, rng: np.random.Generator) -> float:
@@ -131,8 +131,10 @@ class _Search:
                 finer = effort * _STAGES[now]
                 some = some[np.minimum(cheapest, to_gain)[some] > finer]  # one more level saves about one price
                 if some.size:
-                    going[some, best[some]] = self._deeper(states.rows(some), best[some], weight, level, finer)
-                    going[some, best[some]] -= look.prices[some, best[some]]
+                    deeper = self._deeper(states.rows(some), best[some], weight, level, finer)
+                    if self.out_of_time():  # half done is looser than what is there
+                        break
+                    going[some, best[some]] = deeper - look.prices[some, best[some]]
 
     def _deeper(self, states: Branches, chosen: Indices, weight: float, level: int, effort: float) -> Array:
         """E[(V - W_0)(x_1)] of a run at `chosen` (n,), from the bounds of the states it leads to.  (n,)."""
