@@ -50,6 +50,7 @@ Progress = Callable[[int, int, str], None]
 """Told after every part of a build: (parts done, of how many, a line about the last one)."""
 
 _DRAWS = {("cuda", 1): 20_000, ("cuda", 2): 20_000, ("cpu", 1): 1000, ("cpu", 2): 200}
+_CHEAPEST = 0.02  # price of a run over lambda: below it the error of a map is larger than what it decides about
 _TYPICAL = (0.005, 0.995)  # quantiles of the first beliefs that a map says it is for
 
 
@@ -260,7 +261,8 @@ def _with_ranges(spec: MapSpec, game: Game, anchors: Beliefs) -> MapSpec:
         low, high = np.quantile(values.cpu().numpy(), _TYPICAL)
         return float(low), float(high)
 
-    return replace(spec, prices=typical(price / scale), noises=typical(noise / scale))
+    cheapest, dearest = typical(price / scale)
+    return replace(spec, prices=(max(cheapest, _CHEAPEST), dearest), noises=typical(noise / scale))
 
 
 def _name_of(prior: str | Prior) -> str:
