@@ -39,7 +39,7 @@ def test_it_says_what_the_decision_says_and_starts_nothing(runs: int) -> None:
     assert told.cost_low < told.cost_high
 
 
-@pytest.mark.parametrize("policy", [None, relaxed(1), gittins()], ids=["default", "depth 1", "gittins"])
+@pytest.mark.parametrize("policy", [relaxed(2), relaxed(1), gittins()], ids=["depth 2", "depth 1", "gittins"])
 @pytest.mark.parametrize("price", [0.003, "0.02 per 3 s", 0.1])
 def test_the_decision_turns_at_the_break_even_price(policy: Any, price: Any) -> None:
     tuner = after(1, price, policy=policy, cost_range=(0.1, 2))
