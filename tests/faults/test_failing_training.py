@@ -223,3 +223,30 @@ def test_raise_keeps_the_original_error_as_the_cause() -> None:
     with pytest.raises(TuningError) as caught:
         tune(failing_at({2}, explode), LINE, price=0.001, on_failure="raise")
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_failure_before_anything_is_known_of_costs_teaches_no_cost() -> None:
+    """Microseconds until an exception are not what a training costs that tells its cost itself."""
+
+    def train(params: dict[str, Any]) -> tuple[float, float]:
+        if params["x"] > 0.5:
+            raise RuntimeError("out of memory")
+        return 0.5 + 0.3 * params["x"], 10.0
+
+    result = tune(train, LINE, price=0.001, cost_range=(5, 20), max_runs=6)
+    assert result.score > 0.5
+    assert all(run.cost > 1.0 for run in result.history)
+
+
+def test_a_failure_costs_its_time_where_the_price_is_per_time() -> None:
+    calls: list[float] = []
+
+    def train(params: dict[str, Any]) -> float:
+        calls.append(params["x"])
+        if len(calls) == 1:
+            raise RuntimeError("out of memory")
+        return 0.5
+
+    result = tune(train, LINE, price="0.01 per 30s", max_runs=3)
+    assert result.history[0].error is not None
+    assert result.history[0].cost < 1.0

@@ -26,7 +26,7 @@ class Program:
 
     command:   program and arguments;  directory: where it runs, relative ones as seen from the TOML file
     env:       added to the environment
-    repeats:   trainings per run; the score is their mean, the cost their sum
+    repeats:   trainings per run; the score is their median, the cost their sum
     """
 
     command: tuple[str, ...]

@@ -186,7 +186,7 @@ class Trainer:
         if scores and failed:
             notes += (f"{len(failed)} of {len(trainings)} repeats failed, the last one: {failed[-1]}",)
         if scores and capped is None:
-            return Outcome(statistics.fmean(scores), cost, None, wall, notes)
+            return Outcome(statistics.median(scores), cost, None, wall, notes)
         return Outcome(None, cost, failed[-1], wall, notes, capped)
 
 

@@ -95,7 +95,7 @@ def tune(
         seed=seed,
     )
     decisions: list[Decision] = []
-    times = Times(time.perf_counter())
+    times = Times(time.perf_counter(), in_seconds=bool(tuner.problem.price.unit))
     try:
         while isinstance(decision := tuner.ask(times.left(tuner, clock)), Train):
             decisions.append(decision)
@@ -120,11 +120,21 @@ def tune(
 
 @dataclass(slots=True)
 class Times:
-    """Where the time goes.  started: on the clock;  training: seconds in runs;  own_cost: told by `train` itself."""
+    """Where the time goes.  started: on the clock;  training: seconds in runs;  own_cost: told by `train` itself.
+
+    in_seconds: whether the price says that cost is time;  finished: whether a training has returned anything yet
+    """
 
     started: float
     training: float = 0.0
     own_cost: bool = False  # in units that need not be seconds
+    in_seconds: bool = False
+    finished: bool = False
+
+    @property
+    def measured(self) -> bool:
+        """Whether the time of a training is known to be its cost."""
+        return not self.own_cost and (self.in_seconds or self.finished)
 
     @property
     def deciding(self) -> float:
@@ -164,7 +174,8 @@ def _trial(
 ) -> tuple[dict[str, Any], BaseException | None]:
     """Train `repeats` times; what to tell the tuner, score and cost or error and cost, and what raised the error.
 
-    A training that raises is charged its wall time, or what it was expected to cost where costs are not seconds.
+    A training that raises is charged its wall time, or what it was expected to cost where costs are not seconds; the
+    larger of the two where that is not known yet.
     If some of the repeats finish, the run has; the others are only paid for.
     """
     scores: list[float] = []
@@ -176,12 +187,13 @@ def _trial(
         except (Exception, SystemExit) as raised:  # a script that exits has failed; it must not take the rest along
             took = time.perf_counter() - started
             times.training += took
-            spent += decision.expected_cost / repeats if times.own_cost else took
+            expected = decision.expected_cost / repeats
+            spent += took if times.measured else expected if times.own_cost else max(took, expected)
             error, cause = f"{type(raised).__name__}: {raised}", raised
             continue
         took = time.perf_counter() - started
         times.training += took
-        times.own_cost = times.own_cost or _is_pair(returned)
+        times.own_cost, times.finished = times.own_cost or _is_pair(returned), True
         cost = took
         try:
             cost = _cost(returned, took)
