@@ -13,11 +13,11 @@ from autobct.belief.gaussian import Gaussian
 from autobct.value.map import ValueMap
 from autobct.value.map_spec import BASES, MapMismatch, MapSpec
 from autobct.value.on_the_fly import Level, on_the_fly
-from autobct.value.outlook import lookout
+from autobct.value.outlook import lookout, loss
 from autobct.value.rules import Nodes, gauss_hermite, product, stratified
 from autobct.value.sieve import Sieve, sieve
 from autobct.value.simulate import rows
-from autobct.value.state import State, Terms
+from autobct.value.state import State, Terms, variance
 
 SCORE_RULE, COST_RULE = stratified(8), stratified(3)
 """Outcomes of a run: those that maps are trained with."""
@@ -60,7 +60,7 @@ class Foresight:
             worth = np.maximum(after.level + after.scale * after.stop, (1 - damping) * going_on)
             return np.asarray(_WEIGHTS @ worth.reshape(-1, len(chosen)) - ready.prices[chosen])
 
-        return self.sieve.values(evaluate)
+        return self.sieve.values(evaluate, also=_best_last_run(state, terms, ready.prices))
 
     def on_top(self, state: State, terms: Terms, runs_left: int, *, depth: int, damping: float = 0.0) -> Array:
         """OTF(x, depth; V_n): on-the-fly steps on top of the map, the paper's second modification.  (..., G).
@@ -136,6 +136,22 @@ def steps_on_top(spec: MapSpec) -> tuple[tuple[Nodes, Nodes], tuple[Nodes, Nodes
 
     rough, fine = ((nodes(*first), nodes(*second)) for first, second in (_ROUGH[spec.dim], _FINE[spec.dim]))
     return rough, fine
+
+
+def _best_last_run(state: State, terms: Terms, prices: Array) -> int:
+    """The best candidate for one more run, beside the best model in hand: what the values of all runs are counting on.
+
+    If it were missed, a run elsewhere that only puts it off could seem the best, again and again.
+    """
+    mean, kept = state.score.mean, state.kept[state.kept >= 0]
+    if not terms.recall or kept.size == 0:
+        return int((mean - prices).argmax())
+    best = kept[mean[kept].argmax()]
+    var, noise = variance(state.score), state.score_noise
+    reach = np.abs(var - state.score.rows(np.array([best]))[0]) / np.sqrt(var + noise * noise)
+    ahead = mean - mean[best]
+    x = np.clip(ahead / np.maximum(reach, 1e-12), -30.0, 30.0)
+    return int((np.maximum(reach * loss(x.astype(np.float32)), ahead) - prices).argmax())
 
 
 def _each(state: State) -> Iterator[State]:

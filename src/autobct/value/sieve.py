@@ -66,8 +66,8 @@ class Sieve:
             left[np.square(self.controls - self.controls[found[-1]]).sum(axis=-1) <= near] = -np.inf
         return np.array(found)
 
-    def values(self, evaluate: Callable[[Indices], Array]) -> Array:
-        """Values of all candidates (G,); `evaluate` gives those of the candidates it is told."""
+    def values(self, evaluate: Callable[[Indices], Array], also: int | None = None) -> Array:
+        """Values of all candidates (G,); `evaluate` gives those of the ones it is told.  also: one that is never missed."""
         if not self.stages:
             return evaluate(np.arange(self.size))
         coarsest = self.stages[0].coarse
@@ -75,8 +75,10 @@ class Sieve:
         values = np.asarray(self.stages[0].blend @ first)
         values[coarsest] = first
         for stage in self.stages:
-            looked = stage.worth_a_look(values[stage.coarse])
-            finer = np.flatnonzero(stage.around[looked].any(axis=0))
+            wanted: NDArray[np.bool_] = np.asarray(stage.around[stage.worth_a_look(values[stage.coarse])].any(axis=0))
+            if also is not None and stage is self.stages[-1]:
+                wanted[also] = True
+            finer = np.flatnonzero(wanted)
             values[finer] = evaluate(finer)
         return values
 
