@@ -67,7 +67,7 @@ class Sieve:
         return np.array(found)
 
     def values(self, evaluate: Callable[[Indices], Array], also: int | None = None) -> Array:
-        """Values of all candidates (G,); `evaluate` gives those of the ones it is told.  also: one that is never missed."""
+        """Values of all candidates (G,); `evaluate` gives those of the ones it is told.  also: one never missed."""
         if not self.stages:
             return evaluate(np.arange(self.size))
         coarsest = self.stages[0].coarse
