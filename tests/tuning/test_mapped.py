@@ -10,7 +10,7 @@ import pytest
 from tests.tuning.cases import LINE, SQUARE, play
 from tests.value.map_cases import lattice, random_map, random_map_state
 
-from autobct import Affine, Categorical, Float, Int, Tuner, exact, paper_prior, relaxed
+from autobct import Affine, Categorical, Float, Int, Stop, Train, Tuner, exact, paper_prior, relaxed
 from autobct.maps import library, store
 from autobct.maps.library import save_map
 from autobct.tuning import choice
@@ -247,3 +247,37 @@ def test_failed_candidates_and_few_of_them() -> None:
             tuner.tell(decision, error="diverged", cost=0.1)
             values = tuner._values(tuner._state(), tuner.problem.terms, 1)
             assert np.isfinite(values).all()
+
+
+def test_a_run_that_only_puts_off_the_best_one_is_not_made() -> None:
+    """A sieve once missed the best last run, far from its coarse grid; the cheapest corner was trained thirty times."""
+    told = [
+        ((0.6, 0.2), 86.149, 1.159),
+        ((0.8, 0.4), 86.793, 2.209),
+        ((0.5, 0.9), 85.732, 1.132),
+        ((0.0, 0.8), 84.648, 0.346),
+        ((0.0, 0.2), 60.166, 0.243),
+        ((0.0, 0.0), 46.779, 0.232),
+        ((1.0, 0.0), 86.487, 2.668),
+        ((0.8, 0.0), 86.037, 1.691),
+    ]
+
+    def as_told(controls: np.ndarray, seed: int) -> Any:
+        return lambda state, terms, runs: -np.abs(controls - told[runs][0]).max(axis=1) + 1e6
+
+    price = 0.0856
+    tuner = Tuner(SQUARE, price=price, score_range=(80, 90), policy=as_told)
+    for place, score, cost in told:
+        decision = tuner.ask()
+        assert isinstance(decision, Train)
+        np.testing.assert_allclose(decision.control, place)
+        tuner.tell(decision, score=score, cost=cost)
+    fresh = Tuner(SQUARE, price=price, score_range=(80, 90))
+    assert "value map 2d-log-recall" in fresh.policy_note
+    tuner._values = fresh._values
+    for _ in range(4):
+        decision = tuner.ask()
+        if isinstance(decision, Stop):
+            break
+        assert not np.allclose(decision.control, 0.0)
+        tuner.tell(decision, score=86.0, cost=1.0)

@@ -31,7 +31,7 @@ from autobct.value.outlook import outlook
 from autobct.value.rules import product
 from autobct.value.sieve import Sieve, sieve
 from autobct.value.simulate import rows
-from autobct.value.state import State, Terms, keep, run_price, stop_value, view
+from autobct.value.state import State, Terms, keep, stop_value, view
 
 NODES = product(SCORE_RULE, COST_RULE)
 every_game = pytest.mark.parametrize("game", GAMES, ids=GAME_IDS)
@@ -232,19 +232,6 @@ def test_steps_on_top_of_a_map(game: Game) -> None:
     levels = [Level(nodes, inner) for nodes in steps_on_top(value_map.spec)[1]]
     expected = on_the_fly(state, terms, depth=2, terminal=value_map, levels=levels)
     np.testing.assert_allclose(ahead.on_top(state, terms, 4, depth=2), expected, atol=1e-6)
-
-
-@every_game
-def test_the_best_last_run_is_never_missed(game: Game) -> None:
-    """Else a run that only puts it off could seem the best, again and again."""
-    value_map, rng = random_map(game), np.random.default_rng(12)
-    controls = lattice(101, 1) if game[0] == 1 else lattice(21, 2)
-    ahead = foresight(value_map, controls)
-    for _ in range(30 if game[0] == 1 else 10):
-        state, terms = random_map_state(game, controls, rng)
-        state = replace(state, score=Gaussian(state.score.mean, 1e-4 * state.score.cov))  # nearly all is known
-        found = ahead.control_values(state, terms, 1).max()
-        assert found >= (state.score.mean - run_price(state, terms)).max() - 1e-6
 
 
 def test_damping_marks_the_value_of_going_on_down() -> None:
