@@ -65,7 +65,15 @@ def captured(
 
     prior = default_prior(basis_for(space), replace(expected, cost_level=0.0, cost_spread=1.5))
     cost_range = autobct.Affine(0.0, 0.02 / price)  # as guessed from the price when no prior is given
-    tuner = autobct.Tuner(space, price=price, cost_range=cost_range, prior=prior, max_runs=40, overhead=overhead)
+    tuner = autobct.Tuner(
+        space,
+        price=price,
+        cost_range=cost_range,
+        prior=prior,
+        policy=autobct.relaxed(depth=2),  # one that serves every prior compared
+        max_runs=40,
+        overhead=overhead,
+    )
     while isinstance(decision := tuner.ask(), autobct.Train):
         score, cost = train(dict(decision.params))
         tuner.tell(decision, score, cost)

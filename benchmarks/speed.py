@@ -149,9 +149,9 @@ def main() -> None:
         compared(rows, f"depth {depth}, last model, 101 controls", lookahead(depth), gp)
     for depth in (1, 2, 3):
         compared(rows, f"depth {depth}, recall, 3 models in hand, 101 controls", lookahead(depth, recall=True), gp)
-    compared(rows, "Tuner.ask, default policy, 20 runs", decision_of(tuner_after(20)), gp)
+    compared(rows, "Tuner.ask, depth 2, 20 runs", decision_of(tuner_after(20)), gp)
     tpe = optuna_suggestion("TPESampler", 20)
-    compared(rows, "Tuner.ask, default policy, 20 runs; peer TPESampler", decision_of(tuner_after(20)), tpe)
+    compared(rows, "Tuner.ask, depth 2, 20 runs; peer TPESampler", decision_of(tuner_after(20)), tpe)
     for dim, grid in ((1, "101"), (2, "21 x 21")):
         peer = optuna_suggestion("TPESampler", 20, dim)
         compared(rows, f"Tuner.ask, value map, {grid}; peer TPESampler", decision_of(tuner_on_a_map(dim)), peer)
