@@ -1,4 +1,4 @@
-"""The one array type of the core, and the few checks every door shares."""
+"""The array types of the core, and the few checks every door shares."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Array32 = NDArray[np.float32]
 Indices = NDArray[np.intp]
 
 

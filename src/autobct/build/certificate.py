@@ -17,9 +17,7 @@ from autobct.belief.prior import Prior
 from autobct.value.on_the_fly import on_the_fly
 from autobct.value.simulate import ControlValues, Luck, draw_luck, simulate
 from autobct.value.state import State, Terms, view
-
-CAP = 40
-"""Runs after which a simulation ends; a policy that gets there has run away."""
+from autobct.value.worth import CAP
 
 MOST_CAPPED = 0.01
 """Share of runs with positive costs that may reach the cap."""

@@ -12,7 +12,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Prior
 from autobct.build import judge
-from autobct.build.certificate import CAP, Advance, Duel, joined
+from autobct.build.certificate import Advance, Duel, joined
 from autobct.build.game import Beliefs, Game, Value, make_game
 from autobct.build.layout import training_controls
 from autobct.build.network_value import NetworkValue, as_value
@@ -21,6 +21,7 @@ from autobct.value.features import references_first
 from autobct.value.map import CAUTION, ValueMap
 from autobct.value.map_spec import BASES, MapSpec
 from autobct.value.network import Network
+from autobct.value.worth import CAP
 
 _CHUNK = {("cuda", 1): 8192, ("cuda", 2): 1024, ("cpu", 1): 256, ("cpu", 2): 64}
 """Draws played at a time: bounds the memory, changes nothing else."""

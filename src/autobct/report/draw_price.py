@@ -11,7 +11,7 @@ from autobct.report.chart import Frame, chart, frame, group, line, rule
 from autobct.report.draw_belief import Drawn
 from autobct.report.story import Story
 from autobct.report.svg import Markup
-from autobct.tuning.result import WhatIf
+from autobct.tuning.result import WhatIf, count
 
 __all__ = ["price_charts"]
 
@@ -68,7 +68,7 @@ def _runs_words(story: Story) -> str:
 
 
 def _at(other: WhatIf) -> str:
-    runs = "1 run" if other.runs == 1 else f"{other.runs} runs"
+    runs = count(other.runs)
     return f"{number(other.price.per_cost, 3)} it would have made {'' if other.known else 'more than '}{runs}"
 
 

@@ -10,6 +10,7 @@ from autobct.report.chart import Frame, Mark, chart, dot, frame, group, line
 from autobct.report.draw_slice import run_marks
 from autobct.report.story import Story
 from autobct.report.svg import Markup, path_of, tag
+from autobct.tuning.result import count
 
 __all__ = ["progress_chart", "progress_words"]
 
@@ -42,7 +43,7 @@ def progress_words(story: Story) -> str:
     if not finished.size:
         return "No run has finished, so there is no score to draw."
     first, best = number(float(finished[0])), number(float(story.sign * (story.sign * finished).max()))
-    runs = "1 run" if len(story.history) == 1 else f"{len(story.history)} runs"
+    runs = count(len(story.history))
     head = f"{runs} for {number(float(story.totals[-1]))} {story.unit or 'of cost'}: the first score was {first}, "
     going_on, in_hand = story.going_on[-1], story.in_hand[-1]
     tail = f"the best {best}."

@@ -185,7 +185,7 @@ class Tuner:
         return self._decide(left)[0]
 
     def _decide(self, left: Left | None = None) -> tuple[Decision, int]:
-        decision, chosen = self._reason_to_stop() or self._in_position(left)
+        decision, chosen = self._reason_to_stop() or decide(self._position(left), self._values)
         news = [note.text for note in self._notes if note.run >= self._heard]
         if self._alarm is not None and self._alarm.run >= self._heard:
             news.append(self._alarm.text)
@@ -200,9 +200,6 @@ class Tuner:
         if len(self._runs) >= _PATIENCE and all(run.error is not None for run in self._runs[-_PATIENCE:]):
             return Stop("failing", len(self._runs), self._in_hand()), -1
         return None
-
-    def _in_position(self, left: Left | None) -> tuple[Decision, int]:
-        return decide(self._position(left), self._values)
 
     def _position(self, left: Left | None = None) -> Position:
         """Where we stand, for a decision."""

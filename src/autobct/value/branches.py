@@ -17,17 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from autobct.belief.arrays import Array, Indices, transpose
+from autobct.belief.arrays import Array, Array32, Indices, transpose
 from autobct.belief.cost import LINEAR
 from autobct.belief.gaussian import Gaussian
 from autobct.value.state import State, Terms, price_of
 
 _RANK = 1e-13  # eigenvalues below this share of the largest are rounding
 _PEAK, _STEEP, _BENT = (np.float32(x) for x in (1 / np.sqrt(2 * np.pi), np.sqrt(np.pi / 2), np.pi / 4 - 0.5))
-
-Array32 = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

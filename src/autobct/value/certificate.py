@@ -166,7 +166,7 @@ def upper_estimate(
 ) -> Estimate:
     """The upper bound with a given effort: the same numbers for the same seed, however long it takes."""
     values = [_one_upper(start, terms, effort, seed, i, may_stop=may_stop) for i in range(repetitions)]
-    return _estimate(values)
+    return Estimate.of(values)
 
 
 def _one_upper(
@@ -197,7 +197,7 @@ def _upper(start: State, terms: Terms, seed: int, clock: _Clock) -> tuple[Estima
         values.append(_one_upper(start, terms, effort, seed, len(values), until=began + share))
         longest = max(longest, time.perf_counter() - began)
         clock.tell(f"upper bound: {len(values)} searches at effort {effort:.1e}")
-    return _estimate(values), effort
+    return Estimate.of(values), effort
 
 
 def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> float:
@@ -262,11 +262,6 @@ def _two_run_value(state: State, terms: Terms) -> float:
         for cells in (4, 8)
     )
     return fine - abs(fine - coarse)
-
-
-def _estimate(values: list[float]) -> Estimate:
-    found = np.asarray(values)
-    return Estimate(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))), len(found))
 
 
 def _quantile(confidence: float, draws: int) -> float:

@@ -29,9 +29,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices, transpose
+from autobct.belief.arrays import Array, Array32, Indices, transpose
 from autobct.value.branches import (
-    Array32,
     Branches,
     Ground,
     after_run,

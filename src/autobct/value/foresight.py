@@ -13,7 +13,7 @@ from autobct.belief.gaussian import Gaussian
 from autobct.value.map import ValueMap
 from autobct.value.map_spec import BASES, MapMismatch, MapSpec
 from autobct.value.on_the_fly import Level, on_the_fly
-from autobct.value.outlook import lookout, loss
+from autobct.value.outlook import improvement, lookout, reach_of
 from autobct.value.rules import Nodes, gauss_hermite, product, stratified
 from autobct.value.sieve import Sieve, sieve
 from autobct.value.simulate import rows
@@ -147,11 +147,9 @@ def _best_last_run(state: State, terms: Terms, prices: Array) -> int:
     if not terms.recall or kept.size == 0:
         return int((mean - prices).argmax())
     best = kept[mean[kept].argmax()]
-    var, noise = variance(state.score), state.score_noise
-    reach = np.abs(var - state.score.rows(np.array([best]))[0]) / np.sqrt(var + noise * noise)
-    ahead = mean - mean[best]
-    x = np.clip(ahead / np.maximum(reach, 1e-12), -30.0, 30.0)
-    return int((np.maximum(reach * loss(x.astype(np.float32)), ahead) - prices).argmax())
+    reach = reach_of(variance(state.score), state.score.rows(np.array([best]))[0], state.score_noise)
+    gain = improvement((mean - mean[best]).astype(np.float32), reach.astype(np.float32))
+    return int((gain - prices).argmax())
 
 
 def _each(state: State) -> Iterator[State]:

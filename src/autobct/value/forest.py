@@ -24,9 +24,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autobct.belief.arrays import Array, Indices
+from autobct.belief.arrays import Array, Array32, Indices
 
-Array32 = NDArray[np.float32]
 Int32 = NDArray[np.int32]
 
 MAX_DEPTH = 1024

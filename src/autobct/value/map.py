@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Array32
 from autobct.value.lookahead import Continuation, never, one_run_value
 from autobct.value.map_spec import BASES as BASES
 from autobct.value.map_spec import JOINT, MapSpec
 from autobct.value.map_spec import MapMismatch as MapMismatch
 from autobct.value.map_spec import mismatches as mismatches
-from autobct.value.network import Array32, Network
-from autobct.value.outlook import Outlook, loss, outlook
+from autobct.value.network import Network
+from autobct.value.outlook import Outlook, improvement, outlook
 from autobct.value.state import State, Terms
 
 OPTIMISM = np.array([0.0, 0.6, 1.2], dtype=np.float32)
@@ -40,7 +40,6 @@ CAUTION = 0.005
 """Share of lambda that a network's addition is marked down by: half its error, so that noise alone buys no run."""
 
 _FLOOR = np.float32(1e-3)  # added before a logarithm
-_TINY = np.float32(1e-6)
 _NOTHING = np.float32(-1e6)  # worth of stopping with nothing in hand
 
 
@@ -144,10 +143,7 @@ def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
 def _improvement(view: Outlook) -> Array32:
     """One more run beside the best model in hand: its score, plus the best expected improvement less its price."""
     have = np.maximum(view.stop, _NOTHING)
-    ahead = view.mean - have
-    x: Array32 = np.asarray(ahead / np.maximum(view.reach, _TINY), dtype=np.float32)
-    np.minimum(np.maximum(x, -30.0, out=x), 30.0, out=x)
-    gain = np.maximum(view.reach * loss(x), ahead)  # the latter where nothing is learned
+    gain = improvement(view.mean - have, view.reach)
     return np.asarray(np.where(view.stop > _NOTHING, have + _best(gain, view.price, axis=0), np.float32(-np.inf)))
 
 

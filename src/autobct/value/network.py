@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autobct.belief.arrays import Array, Indices
-
-Array32 = NDArray[np.float32]
+from autobct.belief.arrays import Array, Array32, Indices
 
 _CELLS = 28_672  # of a layer's output at a time: it stays in the cache, and below what is asked of the system anew
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Array32
 from autobct.belief.basis import kronecker
-from autobct.value.branches import Array32, root_of
+from autobct.value.branches import root_of
 from autobct.value.state import State
 
 DRAWS = 64

@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from autobct.belief.arrays import Array, Indices
+from autobct.belief.arrays import Array, Array32, Indices
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
-from autobct.value.network import Array32
 from autobct.value.rules import Rule
 from autobct.value.state import State, Terms, gather, kept_means, price_of, stop_value, variance
 
 _LARGEST_LOG = 30.0  # of a log cost: beyond it every run is out of the question, and float32 must hold it
 _NONE = np.empty((0, 1, 1, 1), dtype=np.float32)
+_TINY = np.float32(1e-6)
 _INV_ROOT_2PI = np.float32(1 / np.sqrt(2 * np.pi))
 
 
@@ -77,7 +77,7 @@ def outlook(state: State, terms: Terms, references: int, neighbours: Indices) ->
         scale=scale,
         mean=_float32((means - level) / scale),
         price=_price(_float32(intercept), _float32(spread), _float32(terms.overhead / scale), terms),
-        reach=_float32(_reach(var, first(_held(state, references)), score_noise) / scale) if terms.recall else _NONE,
+        reach=_float32(reach_of(var, first(_held(state, references)), score_noise) / scale) if terms.recall else _NONE,
         fixed=_outcome_free(
             var, first(state.score.cov[..., left, right]), cost_var, score_noise, cost_noise, scale, terms
         ),
@@ -180,7 +180,7 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
         held[0] = rows - (own / step) * gain
         kept_cov = kept_rows[:, to_references] if to_references.ndim == 1 else kept_rows @ to_references.T  # (M, R)
         held[1:] = kept_cov[:, :, None] - (kept_rows / step)[:, None] * gain
-        reach = _float32(_reach(var, held, score_noise) / scale)
+        reach = _float32(reach_of(var, held, score_noise) / scale)
     lines = intercepts, slopes
     return Lookout(terms, level, scale, prices, *lines, np.concatenate([rest, fixed]), reach, truth, count)
 
@@ -188,6 +188,21 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
 def loss(x: Array32) -> Array32:
     """phi(x) + x Phi(x): expected positive part of a normal with mean x, in float32."""
     return np.asarray(np.exp(x * x * np.float32(-0.5)) * _INV_ROOT_2PI + x * ndtr(x))
+
+
+def improvement(ahead: Array32, reach: Array32) -> Array32:
+    """E[(ahead + reach Z)^+], in float32: what a run is expected to add to the score in hand.
+
+    ahead: by how much its believed score is above the one in hand;  reach: see `reach_of`
+    """
+    x: Array32 = np.asarray(ahead / np.maximum(reach, _TINY), dtype=np.float32)
+    np.minimum(np.maximum(x, -30.0, out=x), 30.0, out=x)
+    return np.asarray(np.maximum(reach * loss(x), ahead))  # the latter where nothing is learned
+
+
+def reach_of(var: Array, held: Array, score_noise: Array) -> Array:
+    """Sd of the change of (score at a control - score in hand) in a run there; var, held: variance, covariance."""
+    return np.asarray(np.abs(var - held) / np.sqrt(var + score_noise * score_noise))
 
 
 def _seen_from(belief: Gaussian, to_references: Array | Indices) -> tuple[Array, Array, Array]:
@@ -207,11 +222,6 @@ def _diagonal(cov: Array, count: int) -> Array:
 def _lambda(var: Array, score_noise: Array) -> Array:
     """The scale of scores: lambda^2 = max variance at the references + (sigma_H / 10)^2."""
     return np.asarray(np.sqrt(var.max(axis=0) + np.square(0.1 * score_noise)))
-
-
-def _reach(var: Array, held: Array, score_noise: Array) -> Array:
-    """Sd of the change of (score at a reference - score in hand) in a run there; var, held: variance, covariance."""
-    return np.asarray(np.abs(var - held) / np.sqrt(var + score_noise * score_noise))
 
 
 def _held(state: State, references: int) -> Array:

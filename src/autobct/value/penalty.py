@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices, whole_number
+from autobct.belief.arrays import Array, Array32, Indices, whole_number
 from autobct.belief.gaussian import Gaussian
-from autobct.value.branches import Array32, Branches, Ground, after_run, ground_of, planted, seen
+from autobct.value.branches import Branches, Ground, after_run, ground_of, planted, seen
 from autobct.value.dual import first_look
 from autobct.value.lookahead import Continuation, control_values
 from autobct.value.outcomes import folded_lattice, spread_normals, to_normals
@@ -57,7 +57,7 @@ def relaxed_information(
     tree = planted(start)
     dim = tree.score_root.shape[-1] + tree.cost_root.shape[-1]
     found = [float(relaxation.along(_drawn_path(depth, outcomes, truths, dim, rng), tree, 0)[0]) for _ in range(paths)]
-    return Estimate(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(paths)), paths)
+    return Estimate.of(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

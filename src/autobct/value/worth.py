@@ -12,6 +12,7 @@ one from below, whatever the policy was computed with.  The noise is cut threefo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,12 @@ class Estimate:
     mean: float
     error: float
     draws: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Estimate:
+        """From independent draws, two at least."""
+        found = np.asarray(values)
+        return cls(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))), len(found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
