@@ -3,10 +3,11 @@
     make bench          (or: python benchmarks/optimality.py --write)
     python benchmarks/optimality.py --quick --only synthetic
 
-For each prior of the paper, three prices, with and without recall: net utility of the policies, simulated on the same
-luck with control variates, and the upper bound on every policy (`autobct.value.dual`).  Then the same policies on
-truths the prior does not know.  Cells are added to the results as they are found, and a cell that is there is not
-computed again.  Network maps are the shipped ones, or those of --maps DIR; forests are built once, into --forests.
+For each prior of the paper, both cost models, three prices, with and without recall: net utility of the policies,
+simulated on the same luck with control variates, and the upper bound on every policy (`autobct.value.dual`).  Then the
+same policies on truths the prior does not know.  Cells are added to the results as they are found, and a cell that is
+there is not computed again.  Network maps are the shipped ones, or those of --maps DIR; forests are built once, into
+--forests.
 """
 
 from __future__ import annotations
@@ -47,21 +48,39 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "optimality.json"
 PAGE, FIGURE = HERE.parent / "docs" / "optimality.md", HERE.parent / "docs" / "img" / "optimality.png"
 PRICES, OVERHEAD, SEED = (0.16, 0.04, 0.64), 0.002, 0
-BASE = "depth 2"
+BASE, MAP = "depth 2", "network map"
 FIXED = tuple(range(1, 9))
+COSTS = ("log-linear", "linear")
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """draws: simulated tunings (1-D, 2-D);  deep: of them for depth 3;  seconds: of the upper bound in each cell."""
+    """All by dimension (1-D, 2-D).
+
+    draws:    simulated tunings of depth 2 and the network map;  some: of them for the other policies, deep: for depth 3
+    seconds:  of the upper bound at the paper's price;  briefly: at the others
+    states:   that a forest is grown on
+    """
 
     draws: tuple[int, int]
+    some: tuple[int, int]
     deep: tuple[int, int]
-    seconds: float
+    seconds: tuple[float, float]
+    briefly: tuple[float, float]
     states: int
 
+    def played(self, name: str, dim: int) -> int:
+        """How many tunings a policy is simulated on."""
+        if name == "depth 3":
+            return self.deep[dim - 1]
+        return self.draws[dim - 1] if name in (BASE, MAP) else self.some[dim - 1]
 
-FULL, QUICK = Effort((1000, 300), (100, 20), 25.0, 2000), Effort((300, 60), (8, 2), 1.0, 100)
+    def bounded(self, price: float, dim: int) -> float:
+        return (self.seconds if price == PRICES[0] else self.briefly)[dim - 1]
+
+
+FULL = Effort((4000, 1500), (1000, 300), (100, 20), (60.0, 100.0), (15.0, 30.0), 2000)
+QUICK = Effort((300, 60), (300, 60), (8, 2), (1.0, 1.0), (1.0, 1.0), 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +167,7 @@ def policies_of(
     }
     value_map = maps.get(f"{prior.dim}d-{cell.cost.removesuffix('-linear')}-{'recall' if cell.recall else 'last'}")
     if value_map is not None and not mismatches(value_map.spec, prior, terms):
-        found["network map"] = mapped(value_map)(controls, SEED)
+        found[MAP] = mapped(value_map)(controls, SEED)
         found["network map, relaxed"] = relaxed(1, terminal=value_map)(controls, SEED)
         found["network map, relaxed, damping 0.02"] = relaxed(1, terminal=value_map, damping=0.02)(controls, SEED)
         found["network map, exact"] = exact(value_map.deepest + 1, value_map=value_map)(controls, SEED)
@@ -184,11 +203,11 @@ def played_cell(cell: Cell, maps_folder: str | None, forests: str | None, effort
     policies = policies_of(cell, maps, None if forests is None else Path(forests), effort)
     draws = effort.draws[prior.dim - 1]
     luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 7)))
-    policies["random trials, best number"] = random_trials(fixed_best(start, terms, draws))
+    policies["random trials, best number"] = random_trials(fixed_best(start, terms, effort.some[prior.dim - 1]))
     rows, base = {}, None
     for name, policy in policies.items():
         stage = stage_of(policy, start, terms, rng=np.random.default_rng((SEED, 2)))
-        some = effort.deep[prior.dim - 1] if name == "depth 3" else min(draws, 300) if "forest" in name else draws
+        some = min(effort.played(name, prior.dim), 300 if "forest" in name else draws)
         played = joined([play(policy, stage, part) for part in parts_of(luck, some)])
         base = base or played
         short = replace(base, net=base.net[:some], controls=base.controls[:some], runs=base.runs[:some])
@@ -199,7 +218,7 @@ def played_cell(cell: Cell, maps_folder: str | None, forests: str | None, effort
             found = replace(found, error=float(np.hypot(base.estimate().error, gap.error)))
         rows[name] = {**asdict(found), "gap": gap.mean, "gap_error": gap.error,
                       "runs": float(played.runs.mean()), "capped": played.capped}  # fmt: skip
-    upper, fineness = upper_in_time(start, terms, seconds=effort.seconds, seed=SEED)
+    upper, fineness = upper_in_time(start, terms, seconds=effort.bounded(cell.price, prior.dim), seed=SEED)
     return {
         **asdict(cell), "policies": rows, "upper": asdict(upper),
         "effort": fineness,
@@ -271,13 +290,13 @@ def wrong_cell(name: str, truth: str, maps_folder: str | None, effort: Effort) -
     cell = Cell(name, "linear", PRICES[0], True)
     prior, terms, controls = cell.first_belief(), cell.terms, controls_of(1)
     start = view(prior.belief, prior.model, controls)
-    draws = effort.draws[0]
+    draws = effort.some[0]
     luck = TRUTHS[truth](
         draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 9))), controls, np.random.default_rng(SEED)
     )
     knowing = (luck.scores - price_of(luck.costs, start.cost_noise, terms)).max(axis=-1)
     rows = {}
-    wanted = (BASE, "depth 1", "EI minus price", "Gittins index", "network map")
+    wanted = (BASE, "depth 1", "EI minus price", "Gittins index", MAP)
     policies = policies_of(cell, maps_in(maps_folder), None, effort)
     policies["random trials, best number"] = random_trials(fixed_best(start, terms, draws))
     for label in (*wanted, "random trials, best number"):
@@ -297,7 +316,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", default=list(PAPER_PRIORS), help="priors, by name")
     parser.add_argument("--prices", nargs="*", type=float, default=list(PRICES))
-    parser.add_argument("--cost", default="linear", choices=["linear", "log-linear"])
+    parser.add_argument("--cost", nargs="*", default=list(COSTS), choices=COSTS)
     parser.add_argument("--maps", help="a folder of network maps; the shipped ones if not given")
     parser.add_argument("--forests", default=str(HERE / "results" / "forests"), help="where forests are kept")
     parser.add_argument("--no-forests", action="store_true")
@@ -323,13 +342,14 @@ def main() -> None:
 
 
 def compute(told: argparse.Namespace, effort: Effort, forests: str | None, results: dict[str, Any]) -> None:
-    cells = [Cell(p, told.cost, g, r) for g in told.prices for p in told.only for r in (True, False)]
+    cells = [Cell(p, cost, g, r) for g in told.prices for cost in told.cost for p in told.only for r in (True, False)]
     if forests is not None:  # before the cells share the work, so that no two build the same one
         Path(forests).mkdir(parents=True, exist_ok=True)
-        for dim, price in sorted({(paper_prior(c.prior).dim, c.price) for c in cells if c.key not in results["cells"]}):
+        missing = [c for c in cells if c.key not in results["cells"] and not c.recall]
+        for dim, cost, price in sorted({(paper_prior(c.prior).dim, c.cost, c.price) for c in missing}):
             began = time.perf_counter()
-            forest_for(dim, told.cost, price, Path(forests), effort)
-            print(f"forest {dim}-D, price {price:g}: {time.perf_counter() - began:.0f} s", flush=True)
+            forest_for(dim, cost, price, Path(forests), effort)
+            print(f"forest {dim}-D, {cost}, price {price:g}: {time.perf_counter() - began:.0f} s", flush=True)
     with ProcessPoolExecutor(told.jobs) as pool:
         wanted = {("cells", c.key): pool.submit(played_cell, c, told.maps, forests, effort)
                   for c in cells if c.key not in results["cells"]}  # fmt: skip
@@ -348,34 +368,28 @@ def compute(told: argparse.Namespace, effort: Effort, forests: str | None, resul
 
 def tables(results: dict[str, Any]) -> str:
     lines = []
-    for recall in (True, False):
-        cells = [cell for cell in results["cells"].values() if cell["recall"] == recall]
-        if not cells:
-            continue
-        names = list(dict.fromkeys(name for cell in cells for name in cell["policies"]))
-        lines += [
-            f"### {'The best model trained is returned (recall)' if recall else 'The last model is returned'}",
-            "",
-        ]
-        lines += ["| prior | price | no policy more than | best / bound | " + " | ".join(names) + " |"]
-        lines += ["|---|---|---|---|" + "---|" * len(names)]
-        lines += [
-            row_of(cell, names)
-            for cell in sorted(cells, key=lambda c: (list(PAPER_PRIORS).index(c["prior"]), c["price"]))
-        ]
-        lines += [""]
+    for cost in COSTS:
+        for recall in (True, False):
+            cells = [c for c in results["cells"].values() if (c["cost"], c["recall"]) == (cost, recall)]
+            if cells:
+                returned = "the best model is returned" if recall else "the last model is returned"
+                lines += [f"### {cost.capitalize()} cost, {returned}", "", *table_of(cells), ""]
     return "\n".join(lines + wrong_table(results))
+
+
+def table_of(cells: list[dict[str, Any]]) -> list[str]:
+    names = [name for name in dict.fromkeys(name for cell in cells for name in cell["policies"]) if name != MAP]
+    names.insert(0, MAP)
+    order = sorted(cells, key=lambda c: (list(PAPER_PRIORS).index(c["prior"]), c["price"]))
+    head = ["| prior | price | no policy more than | map / bound | " + " | ".join(names) + " |"]
+    return [*head, "|---|---|---|---|" + "---|" * len(names), *(row_of(cell, names) for cell in order)]
 
 
 def row_of(cell: dict[str, Any], names: list[str]) -> str:
     best = max(row["mean"] for row in cell["policies"].values() if row["draws"] == cell["draws"])
-    upper = cell["upper"]
-    shown = [
-        f"{cell['prior']}",
-        f"{cell['price']:g}",
-        f"{upper['mean']:.3f} ± {upper['error']:.3f}",
-        f"{best / upper['mean']:.3f}",
-    ]
+    upper, ours = cell["upper"], cell["policies"].get(MAP, cell["policies"][BASE])
+    share = f"{ours['mean'] / upper['mean']:.3f}" if upper["mean"] > 0 else f"{ours['mean'] - upper['mean']:+.3f}"
+    shown = [f"{cell['prior']}", f"{cell['price']:g}", f"{upper['mean']:.3f} ± {upper['error']:.3f}", share]
     for name in names:
         row = cell["policies"].get(name)
         text = "" if row is None else f"{row['mean']:.3f}"
@@ -405,7 +419,7 @@ def wrong_table(results: dict[str, Any]) -> list[str]:
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    """Policies as points between the best of them and the upper bound, all as shares of the bound, at price 0.16."""
+    """Policies as points between the best of them and the upper bound, as shares of it: log-linear cost, price 0.16."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -414,7 +428,11 @@ def draw(results: dict[str, Any], path: Path) -> None:
     shades: dict[str, int] = {}  # the same colour in both panels
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), sharey=True, layout="constrained")
     for panel, recall in zip(panels, (True, False), strict=True):
-        cells = [c for c in results["cells"].values() if c["recall"] == recall and c["price"] == PRICES[0]]
+        cells = [
+            c
+            for c in results["cells"].values()
+            if (c["cost"], c["recall"], c["price"]) == (COSTS[0], recall, PRICES[0])
+        ]
         names = [
             n for n in dict.fromkeys(n for c in cells for n in c["policies"]) if "damping" not in n and "exact" not in n
         ]

@@ -43,7 +43,7 @@ from autobct.value.branches import (
 from autobct.value.outcomes import DRAWS, Outcomes, draw_outcomes, spread_truths
 from autobct.value.state import State, Terms, price_of
 
-RUNS = (21, 8, 3, 3, 3, 3, 3, 3)
+RUNS = (55, 8, 3, 3, 3, 3, 3, 3)
 """Outcomes of a run that are followed, level by level: the search is at most this deep."""
 
 TRUTHS = (512, 256, 128, 64, 64, 64, 64, 64)
