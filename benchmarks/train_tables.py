@@ -171,7 +171,7 @@ def synthetic_table(setting: Setting) -> Opened:
         )
 
     train({"trees": 10}, 0)  # warm-up
-    grid = grid_of(41)
+    grid = grid_of(21)
     repeat = one_by_one(grid, lambda u: {"trees": controls.trees(u)}, train)
     return Opened(
         grid, repeat, "checkerboard, 30000 points to train on and 20000 to validate on, seed 0", cpu_words(), ONE_CORE

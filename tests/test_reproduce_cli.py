@@ -155,3 +155,37 @@ def test_a_json_file_that_cannot_be_written(folder: Path, tmp_path: Path) -> Non
     done = run("higgs", "--tables", folder, "--seeds", 1, "--json", tmp_path)
     assert done.exit_code == 2
     assert "could not be written" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def forest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    from autobct.build.forest_builder import ForestRequest, build_forest
+
+    return build_forest(ForestRequest(runs=2, trees=5, states=120, draws=0), tmp_path_factory.mktemp("forest"))
+
+
+def test_a_forest_of_the_papers_kind_can_decide(folder: Path, forest: Path) -> None:
+    done = run("synthetic-map-2", "--tables", folder, "--seeds", 1, "--forest", forest)
+    assert done.exit_code == 0, done.output
+    networks = run("synthetic-map-2", "--tables", folder, "--seeds", 1)
+    assert done.stdout.splitlines()[4] != networks.stdout.splitlines()[4]  # another first run, or another value of it
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cnn-r", "noise 0.05 and 0.1, linear cost, price 0.16, but cnn-r has basis cubic, noise 0.15"),
+        ("synthetic-map-4", "has V_1 to V_2, but synthetic-map-4 needs V_4"),
+    ],
+)
+def test_a_forest_for_another_game_is_refused(folder: Path, forest: Path, name: str, words: str) -> None:
+    done = run(name, "--tables", folder, "--forest", forest)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_a_network_is_no_forest(folder: Path) -> None:
+    done = run("higgs", "--tables", folder, "--forest", "1d-linear-last")
+    assert done.exit_code == 2
+    assert "'1d-linear-last' is not a forest map" in done.stderr

@@ -8,13 +8,16 @@ What stands between the markers of the page is written anew; `--check` only says
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
+from PIL import Image
 from tests.docs_pages import ROOT
 
 from autobct.belief.arrays import Array
@@ -30,7 +33,8 @@ from autobct.tuning.tuner import Tuner
 
 PAGE, IMAGES = ROOT / "docs" / "paper.md", ROOT / "docs" / "img"
 BEGIN, END = "<!-- experiments -->", "<!-- end of experiments -->"
-_DPI = 64
+CNN_2D = ("cnn-2d-map", "cnn-2d-otf")
+_DPI, _COLOURS = 80, 96
 _SIDE = 41
 
 
@@ -41,10 +45,14 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, help="a folder of tables, if not the package's")
     parser.add_argument("--check", action="store_true", help="change nothing; end with 1 if the page would change")
     told = parser.parse_args()
-    sections = []
+    found: dict[str, Found] = {}
     for experiment in EXPERIMENTS.values():
         print(experiment.name, flush=True)
-        sections.append(section(experiment, told.seeds, told.tables, draw=not told.check))
+        if (one := found_of(experiment, told.seeds, told.tables)) is not None:
+            found[experiment.name] = one
+            if not told.check:
+                draw_figure(experiment, one.replay)
+    sections = [glance(found), *methods(found), *(section(one, found.get(one.name)) for one in EXPERIMENTS.values())]
     page = PAGE.read_text(encoding="utf-8")
     head, tail = page.split(BEGIN)[0], page.split(END)[1]
     new = f"{head}{BEGIN}\n\n{chr(10).join(sections)}\n{END}{tail}"
@@ -53,17 +61,57 @@ def main() -> None:
     PAGE.write_text(new, encoding="utf-8")
 
 
-def section(experiment: Experiment, seeds: int, tables: Path | None, *, draw: bool) -> str:
-    """One experiment in markdown."""
-    head = [f"### {experiment.name}", "", f"{experiment.title}. Paper: {experiment.source}. {experiment.method}.", ""]
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The tunings of one experiment: with the paper's method and with our policy, on the same luck."""
+
+    replay: Replay
+    theirs: Tunings
+    ours: Tunings
+
+
+def found_of(experiment: Experiment, seeds: int, tables: Path | None) -> Found | None:
+    """Play one experiment; None if its table is not there."""
     try:
         replay = recorded(experiment.table, experiment.dim, tables)
     except FileNotFoundError:
-        return "\n".join([*head, "No table has been recorded yet.", ""])
+        return None
     theirs = replayed(experiment, paper_player(experiment.method, experiment.dim), replay, seeds)
-    ours = replayed(experiment, default_player(), replay, seeds)
-    if draw:
-        draw_figure(experiment, replay)
+    return Found(replay, theirs, replayed(experiment, default_player(), replay, seeds))
+
+
+def glance(found: dict[str, Found]) -> str:
+    """All experiments in one table: the paper's last row, ours, and our policy's advantage."""
+    head = ["", "runs", "final h", "sum t", "net", "paper: runs", "final h", "sum t", "net", "our policy, net"]
+    rows = []
+    for name, one in found.items():
+        here, paper = one.theirs.summary, published_rows(EXPERIMENTS[name])[-1][1]
+        cells = [spread for row in (here, paper) for spread in (row.runs, row.score, row.cost, row.net)]
+        shown = [f"{spread.mean:.{2 if number % 4 == 0 else 3}f}" for number, spread in enumerate(cells)]
+        rows.append([f"[{name}](#{name})", *shown, _gap(difference(one.ours.nets, one.theirs.nets))])
+    return "\n".join([*markdown_lines([head, *rows]), ""]) if rows else ""
+
+
+def methods(found: dict[str, Found]) -> Iterator[str]:
+    """VI/Map against OTF on the same table and the same luck."""
+    for first, second in (("synthetic-map-2", "synthetic-otf"), ("synthetic-map-4", "synthetic-otf"), CNN_2D):
+        if first in found and second in found:
+            ours, theirs = found[first].theirs, found[second].theirs
+            net = _gap(difference(ours.nets, theirs.nets))
+            score = _gap(difference(*([one.model.score for one in each.played] for each in (ours, theirs))))
+            yield (
+                f"`{first}` less `{second}` on the same luck: net {net}, final h {score}; standard deviation of the "
+                f"final h {ours.summary.score.sd or 0:.3f} against {theirs.summary.score.sd or 0:.3f}.\n"
+            )
+
+
+def section(experiment: Experiment, found: Found | None) -> str:
+    """One experiment in markdown."""
+    head = [f"### {experiment.name}", "", f"{experiment.title}. Paper: {experiment.source}. {experiment.method}.", ""]
+    if found is None:
+        return "\n".join([*head, "No table has been recorded yet.", ""])
+    replay, theirs, ours = found.replay, found.theirs, found.ours
+    seeds = len(theirs.played)
     rows = [
         (f"the paper's method here, mean of {seeds} (sd)", theirs.summary),
         (f"our policy here, mean of {seeds} (sd)", ours.summary),
@@ -150,7 +198,9 @@ def draw_figure(experiment: Experiment, replay: Replay) -> None:
     else:
         figure = surfaces(tuner, tuple(experiment.space))
     path = IMAGES / f"paper-{experiment.name}.png"
-    figure.savefig(path, dpi=_DPI)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=_DPI)
+    Image.open(drawn).convert("RGB").quantize(_COLOURS).save(path, optimize=True)
     print(f"  {path.relative_to(ROOT)}  {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
@@ -161,7 +211,7 @@ def tuned(experiment: Experiment, player: Player, replay: Replay) -> Tuner:
 
 
 def surfaces(tuner: Tuner, names: Sequence[str]) -> Figure:
-    """Mean of score and cost over both controls: the prior to the left, the posterior with the runs to the right."""
+    """Mean of score and cost over both controls: the prior to the left, the posterior with the runs, the last one ringed, to the right."""
     prior, runs = tuner.problem.prior, np.array([run.control for run in tuner.history])
     side = np.linspace(0.0, 1.0, _SIDE)
     grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
@@ -174,9 +224,10 @@ def surfaces(tuner: Tuner, names: Sequence[str]) -> Figure:
         for panel, mean, when in zip(row, means, ("prior", "posterior"), strict=True):
             drawn = panel.contourf(side, side, mean.T, levels=levels, cmap="viridis")
             panel.set_title(f"{when} mean of the {name}", fontsize=10)
-        row[1].plot(*runs.T, "x", color="white", markersize=8, markeredgewidth=2)
-        row[1].plot(*runs[-1], "o", color="white", markersize=13, fillstyle="none", markeredgewidth=2)
-        figure.colorbar(drawn, ax=row)
+        row[1].plot(*runs.T, "x", color="black", markersize=8, markeredgewidth=2)
+        row[1].plot(*runs[-1], "o", color="black", markersize=14, fillstyle="none", markeredgewidth=2)
+        row[1].set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.06))  # runs at an edge are not lost in the frame
+        figure.colorbar(drawn, ax=row, format="%.2f")
     for panel in panels[1]:
         panel.set_xlabel(f"u1 ({names[0]})")
     for panel in panels[:, 0]:
