@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from autobct.belief.arrays import Array32
 
 VARIABLE = "AUTOBCT_DATA"
 MAX_ARRAYS = 4 * 2**30  # bytes, unpacked
@@ -57,7 +60,7 @@ def read_npz(path: Path, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
         raise DataError(f"{path.name} cannot be read: {_AGAIN}") from error
 
 
-def read_parquet(path: Path, columns: Sequence[str]) -> NDArray[np.float32]:
+def read_parquet(path: Path, columns: Sequence[str]) -> Array32:
     """These columns of a parquet file: (rows, columns)."""
     try:
         import pyarrow
@@ -71,6 +74,13 @@ def read_parquet(path: Path, columns: Sequence[str]) -> NDArray[np.float32]:
         return np.column_stack([np.asarray(table[name].to_numpy(), dtype=np.float32) for name in columns])
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"{path.name} cannot be read: {_AGAIN}") from error
+
+
+def read_text(file: Path | TextIO, **options: Any) -> Array32:
+    """The numbers between the commas of a text file: (rows, columns), as of np.loadtxt with these options."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "loadtxt: input contained no data")  # whoever calls says so better
+        return np.loadtxt(file, dtype=np.float32, delimiter=",", ndmin=2, **options)
 
 
 def check_columns(path: Path, found: Sequence[str], needed: Sequence[str]) -> None:

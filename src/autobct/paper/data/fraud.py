@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array32
-from autobct.paper.data.files import DataError, check_columns, check_finite, first_of, read_npz, read_parquet
+from autobct.paper.data.files import DataError, check_columns, check_finite, first_of, read_npz, read_parquet, read_text
 
 FEATURES = (*(f"V{number}" for number in range(1, 29)), "Amount")
 COLUMNS = (*FEATURES, "Class")
@@ -98,7 +98,7 @@ def _read_csv(path: Path) -> Array32:
             names = [name.strip().strip('"') for name in file.readline().split(",")]
             check_columns(path, names, COLUMNS)
             used = [names.index(name) for name in COLUMNS]
-            return np.loadtxt(file, dtype=np.float32, delimiter=",", quotechar='"', usecols=used, ndmin=2)
+            return read_text(file, quotechar='"', usecols=used)
     except DataError:
         raise
     except ValueError as error:

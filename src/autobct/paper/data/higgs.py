@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array32
-from autobct.paper.data.files import DataError, check_finite, first_of, read_parquet
+from autobct.paper.data.files import DataError, check_finite, first_of, read_parquet, read_text
 
 ROWS = 200_000  # of the original's 11 million, from its beginning
 JETS = tuple(f"jet_{jet}_{what}" for jet in range(1, 5) for what in ("pt", "eta", "phi", "btag"))
@@ -67,9 +67,10 @@ def split(name: str, features: Array32, labels: Array32) -> Collisions:
 
 def _read_csv(path: Path, rows: int) -> Array32:
     try:
-        numbers = np.loadtxt(path, dtype=np.float32, delimiter=",", max_rows=rows, ndmin=2)
+        numbers = read_text(path, max_rows=rows)
     except (ValueError, EOFError, OSError, zlib.error) as error:
         raise DataError(f"{path.name} cannot be read, it is damaged, truncated or not HIGGS: {error}") from error
+    check_finite(path, numbers)
     if numbers.shape[1] != len(COLUMNS):
         raise DataError(f"{path.name} must have {len(COLUMNS)} columns (label and 28 features), not {numbers.shape[1]}")
     return numbers

@@ -78,7 +78,8 @@ def split(places: Places) -> tuple[Indices, Indices]:
         )
     train = np.concatenate([pool[: TRAIN_PER_TEST * size] for pool in pools[:2]])
     test = np.concatenate([pool[:size] for pool in pools[2:]])
-    return train[np.argsort(keys[train], kind="stable")], test[np.argsort(keys[test], kind="stable")]
+    order = _mixed(keys)  # again: the classes were cut off at different keys
+    return train[np.argsort(order[train], kind="stable")], test[np.argsort(order[test], kind="stable")]
 
 
 def _test_patients(places: Places) -> list[int]:
