@@ -211,7 +211,7 @@ def tuned(experiment: Experiment, player: Player, replay: Replay) -> Tuner:
 
 
 def surfaces(tuner: Tuner, names: Sequence[str]) -> Figure:
-    """Mean of score and cost over both controls: the prior to the left, the posterior with the runs, the last one ringed, to the right."""
+    """Mean of score and cost over both controls: the prior, and the posterior with the runs, the last one ringed."""
     prior, runs = tuner.problem.prior, np.array([run.control for run in tuner.history])
     side = np.linspace(0.0, 1.0, _SIDE)
     grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
