@@ -2,6 +2,7 @@
 
     python benchmarks/judge_maps.py --out FILE [--maps DIR] [--device cuda] [--draws 20000] [--only NAME ..]
     python benchmarks/judge_maps.py --table --out FILE       the rows of FILE as markdown
+    python benchmarks/judge_maps.py --note DIR --out FILE    write what the maps of DIR were found to be worth into them
 
 Both policies play the same truths and noise; errors are standard errors of paired differences.  Rows are added to FILE
 as they are found, and a row that is there already is not played again.
@@ -22,9 +23,12 @@ import autobct
 from autobct.belief.prior import Prior
 from autobct.build.certificate import Row, row_of
 from autobct.build.layout import PAPER_NAMES, priors_of
-from autobct.maps.library import shipped_map
+from autobct.maps.library import read_map, save_map, shipped_map
 from autobct.maps.store import SUFFIX, shipped
 from autobct.value.map import ValueMap
+
+NOTES = ("build", "autobct", "numpy", "seconds")
+"""Notes of a builder that stay as they are."""
 
 MEMORYLESS_DRAWS = 5
 """So many times the draws for maps of the last model in 1-D at the paper's price: their differences vary most."""
@@ -87,6 +91,16 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def note(folder: Path, rows: list[dict[str, Any]]) -> None:
+    """The rows at the paper's price and noise, into the notes of the maps."""
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        found = read_map(path)
+        told = [row for row in rows if row["map"] == path.stem and Setting(row["price"], row["noise"]) == SETTINGS[0]]
+        worth = [{name: row[name] for name in Row.__slots__} for row in told]
+        about = {name: text for name, text in found.about.items() if name in NOTES}
+        save_map(path, found.value_map, about | {"policy": json.dumps(worth)})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--maps", type=Path, help="folder of map files; the shipped ones if not given")
@@ -96,10 +110,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="names such as 1d-linear-last")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no further row after this time")
     parser.add_argument("--table", action="store_true", help="print the rows of --out as markdown, play nothing")
+    parser.add_argument("--note", type=Path, help="a folder of maps to write the rows of --out into, play nothing")
     arguments = parser.parse_args()
     found = json.loads(arguments.out.read_text()) if arguments.out.exists() else {"rows": []}
     if arguments.table:
         print(table(found["rows"]))
+        return
+    if arguments.note:
+        note(arguments.note, found["rows"])
         return
     maps = {name: one for name, one in maps_in(arguments.maps).items() if not arguments.only or name in arguments.only}
     began = time.perf_counter()

@@ -51,6 +51,7 @@ Progress = Callable[[int, int, str], None]
 
 _DRAWS = {("cuda", 1): 20_000, ("cuda", 2): 20_000, ("cpu", 1): 1000, ("cpu", 2): 200}
 _CHEAPEST = 0.02  # price of a run over lambda: below it the error of a map is larger than what it decides about
+_CHEAPEST_2D_RECALL = 0.05
 _TYPICAL = (0.005, 0.995)  # quantiles of the first beliefs that a map says it is for
 
 
@@ -262,7 +263,8 @@ def _with_ranges(spec: MapSpec, game: Game, anchors: Beliefs) -> MapSpec:
         return float(low), float(high)
 
     cheapest, dearest = typical(price / scale)
-    return replace(spec, prices=(max(cheapest, _CHEAPEST), dearest), noises=typical(noise / scale))
+    least = _CHEAPEST_2D_RECALL if spec.dim == 2 and spec.recall else _CHEAPEST
+    return replace(spec, prices=(max(cheapest, least), dearest), noises=typical(noise / scale))
 
 
 def _name_of(prior: str | Prior) -> str:
