@@ -129,7 +129,7 @@ def section(experiment: Experiment, found: Found | None) -> str:
             *one_run(experiment, theirs),
             f"![Belief before and after the tuning with seed 0](img/paper-{experiment.name}.png)",
             "",
-            *(f"- {line}" for line in (*experiment.unlike, machine(experiment, replay))),
+            *(f"- {line}" for line in (*experiment.unlike, machine(experiment, replay), surface(experiment, replay))),
             "",
         ]
     )
@@ -184,6 +184,21 @@ def machine(experiment: Experiment, replay: Replay) -> str:
         f"{header.get('data', '?')}. Costs: one of its minutes counts as {factor:.3g} of the paper's, so that a run at "
         f"u = {control} costs {experiment.cost.cost:.3g} ({experiment.cost.source})."
     )
+
+
+def surface(experiment: Experiment, replay: Replay) -> str:
+    """What there is to find: mean score and cost at both ends and where the paper ended."""
+    factor, final = recorded_factor(experiment, replay), experiment.published[-1].control
+    ends = [tuple([end] * experiment.dim) for end in (0.0, 1.0)]
+
+    def told(control: tuple[float, ...]) -> str:
+        at, many = np.array(control), experiment.trainings
+        score = experiment.score.to_model(replay.mean_score(at, many))
+        cost = experiment.cost.to_model(replay.mean_seconds(at, many), factor)
+        return f"h = {score:.2f}, t = {cost:.2f} at u = {', '.join(f'{u:g}' for u in control)}"
+
+    places = list(dict.fromkeys([ends[0], final, ends[1]]))
+    return f"What there is to find, on average: {'; '.join(map(told, places))}."
 
 
 # figures ------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from autobct.tuning.scale import Affine
 FRAUDS = (
     "Of the 284,807 transactions the copy has 43,171, of which 1.1 % are frauds instead of 0.17 %: precision, and with "
     "it the F-score, comes out higher.",
+    "With these data autoencoders of all sizes find the frauds about equally well, better than the paper's h = 1: "
+    "there is nothing to tune, and one run is enough.",
 )
 
 FRAUD = Experiment(

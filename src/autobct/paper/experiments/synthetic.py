@@ -30,6 +30,8 @@ MAP_2 = Experiment(
     ),
     unlike=(
         "Data as in the paper: 30,000 points to learn from and 20,000 others. Forests are scikit-learn's, on one core.",
+        "The paper's single tree is right in 78 % of all cases (0.556), scikit-learn's in far more: there is less to "
+        "gain by further trees, and fewer of them are enough.",
         "The paper slowed its machine down until 0.6 s was one unit of cost; here the unit is chosen so that 74 trees "
         "cost 0.675.",
     ),
