@@ -22,7 +22,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint bench docs docs-images clean
+.PHONY: help demo test lint bench docs docs-images paper clean
 
 help:
 	@echo "make demo    tune a real random forest and watch why it stops"
@@ -31,6 +31,7 @@ help:
 	@echo "make bench   measure the time of a decision against Optuna, and how close to optimal the policies are"
 	@echo "make docs    build the documentation into site/"
 	@echo "make docs-images  draw docs/img anew, with a real tuning and Chromium"
+	@echo "make paper   play the paper's experiments from their recorded tables into docs/paper.md"
 	@echo "make clean   remove everything these targets have made"
 
 demo: $(VENV)/.stamp-demo
@@ -51,6 +52,9 @@ bench: $(VENV)/.stamp-bench
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict --quiet
+
+paper: $(VENV)/.stamp-demo
+	$(ONE_THREAD) $(BIN)/python -m tools.paper_page
 
 docs-images: $(VENV)/.stamp-demo
 	$(ONE_THREAD) $(BIN)/python -m tools.docs_images

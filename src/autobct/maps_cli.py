@@ -66,7 +66,7 @@ def list_maps() -> None:
     if not names:
         typer.echo("No maps came with this package; build one with: autobct maps build OUT.safetensors")
     for name in names:
-        with _one_sentence(1):
+        with one_sentence(1):
             opened = open_map(name)
         typer.echo(f"{name}  {opened.size / 1024:.0f} KB  {opened.game}")
 
@@ -90,7 +90,7 @@ def info(name: Named) -> None:
 def verify(name: Named) -> None:
     """Check that a map is whole and gives the values that were stored with it."""
     opened = _opened(name, damaged=1)
-    with _one_sentence(1):
+    with one_sentence(1):
         error = opened.check()
     typer.echo(f"{name} is whole, and gives the values stored with it (largest difference {error:.1e}).")
 
@@ -112,7 +112,7 @@ def build(
     work = _work_folder(out)
     if regression is Regression.FOREST and (recall or device is Device.CUDA):
         fail("A forest map is the paper's: it returns the last model and is built on the CPU.")
-    with _one_sentence(2), _shown_progress() as progress, _interruptible(work):
+    with one_sentence(2), _shown_progress() as progress, _interruptible(work):
         if regression is Regression.FOREST:
             from autobct.build.forest_builder import build_forest, quick_or_paper
 
@@ -158,7 +158,7 @@ def certify(
         return
     started = time.perf_counter()
     rows: list[Row] = []
-    with _one_sentence(2):
+    with one_sentence(2):
         trial = opened.trial(prior, price, draws, seed, device)
         typer.echo(trial.note, err=True)
         with _shown_progress() as progress:
@@ -180,7 +180,7 @@ def _print_bounds(opened: Opened, priors: tuple[str, ...], price: float, seconds
     from autobct.build.bounds import bounds_of, prior_for
 
     for prior in priors:
-        with _one_sentence(2), _shown_progress() as progress:
+        with one_sentence(2), _shown_progress() as progress:
             found = bounds_of(
                 opened,
                 prior_for(opened, prior),
@@ -227,12 +227,12 @@ def _opened(name: str, *, damaged: int = 2) -> Opened:
 
     if not exists(name):
         fail(f"There is no file '{name}' and no map of that name in the package; see: autobct maps list")
-    with _one_sentence(damaged):
+    with one_sentence(damaged):
         return open_map(name)
 
 
 @contextlib.contextmanager
-def _one_sentence(code: int) -> Iterator[None]:
+def one_sentence(code: int) -> Iterator[None]:
     """What is wrong, without a traceback."""
     try:
         yield

@@ -8,7 +8,7 @@ forest is `ranger`, of which nothing else is said; its default is 500 trees, her
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,24 @@ from autobct.paper.outcome import Outcome
 TREES = 100
 
 
-def train(params: Mapping[str, Any], seed: int, data: Collisions, device: object = None) -> Outcome:
+def train(
+    params: Mapping[str, Any],
+    seed: int,
+    data: Collisions,
+    device: object = None,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Outcome:
     """A forest on params {'share': of the rows}, drawn anew for every seed, and its accuracy.  One core, no device."""
     try:
         from sklearn.ensemble import RandomForestClassifier
     except ImportError:
         raise ImportError("the paper's forests need scikit-learn: pip install 'autobct[paper]'") from None
     rng = np.random.default_rng(seed)
-    started = time.perf_counter()
+    started = clock()
     count = max(2, round(params["share"] * len(data.train)))
     sample = rng.choice(len(data.train), count, replace=False)
     forest = RandomForestClassifier(TREES, random_state=int(rng.integers(2**31)), n_jobs=1)
     forest.fit(data.train[sample], data.train_labels[sample])
     accuracy = float(forest.score(data.test, data.test_labels))
-    return Outcome(accuracy, time.perf_counter() - started)
+    return Outcome(accuracy, clock() - started)

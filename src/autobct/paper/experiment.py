@@ -1,0 +1,171 @@
+"""What an experiment of section 4 consists of: settings, method, cost scale, and the rows that the paper published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.prior import Prior, paper_prior
+from autobct.tuning.scale import Affine
+from autobct.tuning.space import Parameter
+from autobct.value.cloud import control_grid
+
+PRICE = 0.16
+"""gamma of appendix D, throughout: what one unit of cost is worth in score."""
+
+MOST_RUNS = 40
+"""A relaxed policy has no horizon of its own; none of the paper's runs comes near this."""
+
+GRID = {1: 101, 2: 21}
+"""Candidates per coordinate: the paper's {0, 0.01, .., 1} in 1-D; in 2-D 21 x 21, as the paper names no grid there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """VI/Map, or on-the-fly.
+
+    map:      whether one lookahead stands on the value function V_N (VI/Map) or all is computed on the fly (OTF)
+    depth:    N: of the value function, or of the lookahead
+    damping:  epsilon
+    """
+
+    map: bool
+    depth: int
+    damping: float = 0.0
+
+    def __str__(self) -> str:
+        """As the paper's captions have it."""
+        return f"VI/Map N={self.depth}, damping {self.damping:g}" if self.map else f"OTF N={self.depth}"
+
+
+@dataclass(frozen=True, slots=True)
+class CostScale:
+    """Seconds on any machine -> t.
+
+    The paper's map is t = (minutes - low) / (high - low), on the paper's machine.  Another machine has another speed,
+    so its minutes are first multiplied by one factor: that with which a run at `control` costs `cost`, as in the paper.
+
+    low, high:  t_min and t_max of appendix D, in minutes
+    control:    (p,) at which a cost of the paper is known;  cost: t there
+    source:     where that is said
+    """
+
+    low: float
+    high: float
+    control: tuple[float, ...]
+    cost: float
+    source: str
+
+    def factor(self, seconds: float) -> float:
+        """Minutes of the paper's per minute of ours.  seconds: of a typical run of ours at `control`."""
+        if not seconds > 0:
+            raise ValueError(f"a run at control {self.control} must take time, got {seconds!r} s")
+        return (self.low + (self.high - self.low) * self.cost) / (seconds / 60.0)
+
+    def to_model(self, seconds: float, factor: float) -> float:
+        """t; eq. (5) charges its positive part, and less than nothing counts as nothing here."""
+        return max((factor * seconds / 60.0 - self.low) / (self.high - self.low), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """How a tuning of the paper's ended, or the mean of several; standard deviations in `spread`, if there are any.
+
+    score, cost, control, runs, believed, value:  final h_n, sum of t, u, number of runs, posterior mean score, V
+    """
+
+    label: str
+    score: float
+    cost: float
+    control: tuple[float, ...]
+    runs: float
+    believed: float | None = None
+    value: float | None = None
+    spread: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+PublishedRun = tuple[float, float, tuple[float, ...], float, float]
+"""One line of a table: h_n, t_n, u_{n-1}, posterior mean score, V."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One experiment of section 4.
+
+    name, title, source:  what it is called here, what it is, where the paper has it
+    table:      name of the recorded table, and of the model that `--live` trains
+    prior:      name in `PAPER_PRIORS`;  basis, score_noise, cost_noise: of that prior, restated to be read at a glance
+    space:      hyperparameter of each coordinate of the control;  fixed: the others
+    score:      measured score -> h
+    cost:       seconds -> t
+    trainings:  of which each run takes the median score and the total time
+    method:     the paper's
+    published:  how the paper's tunings ended;  published_run: one of them line by line
+    unlike:     honest lines: how data and scales differ from the paper's
+    """
+
+    name: str
+    title: str
+    source: str
+    table: str
+    prior: str
+    basis: str
+    score_noise: float
+    cost_noise: float
+    space: Mapping[str, Parameter]
+    fixed: Mapping[str, float | str]
+    score: Affine
+    cost: CostScale
+    method: Method
+    published: tuple[Published, ...]
+    published_run: tuple[PublishedRun, ...] = ()
+    trainings: int = 1
+    price: float = PRICE
+    unlike: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """What is restated here is what the prior says."""
+        model = self.first_belief.model
+        said = (self.basis, self.basis, self.score_noise, self.cost_noise, len(self.space))
+        found = (model.score_basis.name, model.cost_basis.name, model.score_noise, model.cost_noise, self.dim)
+        if said != found:
+            raise ValueError(f"{self.name}: basis, noise and space are {said}, but prior {self.prior!r} has {found}")
+
+    @property
+    def first_belief(self) -> Prior:
+        """x_0 of appendix D."""
+        return paper_prior(self.prior)
+
+    @property
+    def dim(self) -> int:
+        """p, the number of hyperparameters."""
+        return self.first_belief.dim
+
+    @property
+    def controls(self) -> Array:
+        """(G, p) the candidates."""
+        return control_grid(GRID[self.dim], self.dim)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Everything that decides what a tuning does, as plain data."""
+        belief = self.first_belief.belief
+        return {
+            "basis": self.basis,
+            "score_mean": belief.score.mean.tolist(),
+            "score_cov": belief.score.cov.tolist(),
+            "cost_mean": belief.cost.mean.tolist(),
+            "cost_cov": belief.cost.cov.tolist(),
+            "score_noise": self.score_noise,
+            "cost_noise": self.cost_noise,
+            "score_range": [self.score.low, self.score.high],
+            "cost_range_minutes": [self.cost.low, self.cost.high],
+            "cost_anchor": {"control": list(self.cost.control), "t": self.cost.cost},
+            "fixed": dict(self.fixed),
+            "trainings": self.trainings,
+            "price": self.price,
+            "candidates": int(np.prod([GRID[self.dim]] * self.dim)),
+        }

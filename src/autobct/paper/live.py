@@ -1,0 +1,113 @@
+"""Training for real: the model of each experiment on its data, as `--live` and the recorded tables have it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autobct.paper.experiment import Experiment
+from autobct.paper.outcome import Outcome
+from autobct.paper.play import Trainer
+from autobct.tuning.space import Space
+
+Training = Callable[[Mapping[str, Any], int], Outcome]
+"""(params, seed) -> what one training came to."""
+
+
+def training(table: str, data: Path | None, device: str) -> Training:
+    """The model behind a table, with its data loaded; FileNotFoundError or DataError, in one sentence, if it cannot be.
+
+    data: the folder, or None for AUTOBCT_DATA;  device: of torch
+    """
+    kinds = {"synthetic": _forest, "higgs": _collisions, "cnn": _patches, "intel": _scenes, "fraud": _transactions}
+    return kinds[table.partition("-")[0]](data, device)
+
+
+def live_trainer(experiment: Experiment, train: Training, seed: int) -> Trainer:
+    """Median score and total seconds of all trainings of a run; the same seed, run and training give the same luck."""
+
+    def run(control: object, params: Mapping[str, Any], number: int) -> Outcome:
+        draws = np.random.SeedSequence((seed, number)).generate_state(experiment.trainings)
+        return median_of([train(params, int(draw)) for draw in draws])
+
+    return run
+
+
+def median_of(outcomes: list[Outcome]) -> Outcome:
+    """The median score, the total time, the medians of the other columns."""
+    names = outcomes[0].extra
+    return Outcome(
+        statistics.median(outcome.score for outcome in outcomes),
+        math.fsum(outcome.seconds for outcome in outcomes),
+        {name: statistics.median(outcome.extra[name] for outcome in outcomes) for name in names},
+    )
+
+
+def live_factor(experiment: Experiment, train: Training) -> float:
+    """The paper's minutes per minute of this machine, from one run at the control whose cost the paper tells.
+
+    A training before it is not timed: the first also pays for waking the library up.
+    """
+    control = np.array(experiment.cost.control)
+    params = {**experiment.fixed, **Space.of(experiment.space).params(control)}
+    train(params, 0)
+    return experiment.cost.factor(live_trainer(experiment, train, 0)(control, params, 0).seconds)
+
+
+def _forest(data: Path | None, device: str) -> Training:
+    from autobct.paper import synthetic
+
+    points = synthetic.draw_data(0)
+    return lambda params, seed: Outcome(*synthetic.forest_trainer(points, seed=seed)(dict(params), 0))
+
+
+def _collisions(data: Path | None, device: str) -> Training:
+    from autobct.paper import higgs
+    from autobct.paper.data.files import data_folder
+    from autobct.paper.data.higgs import load_collisions
+
+    collisions = load_collisions(data_folder(data))
+    return lambda params, seed: higgs.train(params, seed, collisions)
+
+
+def _patches(data: Path | None, device: str) -> Training:
+    from autobct.paper import cnn
+    from autobct.paper.data.files import data_folder
+    from autobct.paper.data.patches import load_patches
+    from autobct.paper.device import device_named
+
+    place = device_named(device)
+    loaded = cnn.load(load_patches(data_folder(data)), place)
+    return lambda params, seed: cnn.train(params, seed, loaded, place)
+
+
+def _scenes(data: Path | None, device: str) -> Training:
+    from autobct.paper import scenes
+    from autobct.paper.data.files import data_folder
+    from autobct.paper.data.scenes import load_scenes
+    from autobct.paper.device import device_named
+
+    place = device_named(device)
+    loaded = scenes.load(load_scenes(data_folder(data)), place)
+    return lambda params, seed: scenes.train(dict(params), seed, loaded, place)
+
+
+def _transactions(data: Path | None, device: str) -> Training:
+    from autobct.paper import autoencoder
+    from autobct.paper.data.files import data_folder
+    from autobct.paper.data.fraud import load_transactions
+    from autobct.paper.device import device_named
+
+    place = device_named(device)
+    loaded = autoencoder.load(load_transactions(data_folder(data)), place)
+
+    def train(params: Mapping[str, Any], seed: int) -> Outcome:
+        whole = {**params, "code": math.floor(params["code"] + 0.5)}  # round(9 u_2 + 1)
+        return autoencoder.train(whole, seed, loaded, place)
+
+    return train

@@ -1,0 +1,214 @@
+"""`autobct reproduce`: the experiments of the paper's section 4, replayed from recorded trainings or trained anew."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from autobct.maps_cli import fail, one_sentence
+
+if TYPE_CHECKING:
+    from autobct.paper.experiment import Experiment
+    from autobct.paper.play import Player
+    from autobct.paper.summary import Tunings
+
+ALL = "all"
+_INSTALL = "pip install 'autobct[paper]'"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """Where trainings come from.  words: in a line;  play: (player, seeds) -> tunings;  about: for JSON."""
+
+    words: str
+    play: Callable[[Player, int], Tunings]
+    about: dict[str, Any]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME|all", help="An experiment, or all of them; see --list.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Name the experiments, with their place in the paper.")] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Tunings, with seeds 0 to K - 1.  [default: 40, live 1]")
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live/--recorded", help="Train for real, or replay recorded trainings.")
+    ] = False,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --live: the folder of the data.  [default: AUTOBCT_DATA]")
+    ] = None,
+    device: Annotated[str, typer.Option(help="With --live: where torch computes, cpu or cuda.")] = "cpu",
+    tables: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Replay the tables in a folder instead of the package's.")
+    ] = None,
+    forest: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="VI/Map on a forest that autobct maps build --regression forest has made."),
+    ] = None,
+    ours: Annotated[
+        bool, typer.Option("--ours", help="Also play the package's own policy: the best model is returned.")
+    ] = False,
+    json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every run to this file.")] = None,
+) -> None:
+    """Rerun an experiment of the paper: its columns for every run, the mean over seeds, the paper's row beneath."""
+    from autobct.paper.experiments import EXPERIMENTS, experiment
+
+    if list_:
+        for one in EXPERIMENTS.values():
+            typer.echo(f"{one.name:<17}{one.title}; {one.method}; {one.source}")
+        return
+    if name is None:
+        fail("Name an experiment, or say all; see: autobct reproduce --list")
+    if json_ is not None and not json_.absolute().parent.is_dir():
+        fail(f"The folder of '{json_}' does not exist.")
+    found: list[dict[str, Any]] = []
+    with _plain_errors():
+        for one in EXPERIMENTS.values() if name == ALL else [experiment(name)]:
+            player = _player(one, forest)
+            source = _live(one, data, device) if live else _recorded(one, tables)
+            found.append(_shown(one, player, source, seeds or (1 if live else 40), ours))
+    if json_ is not None:
+        _write_json(json_, found)
+
+
+def _recorded(experiment: Experiment, tables: Path | None) -> Source:
+    from autobct.paper.replay import recorded
+    from autobct.paper.summary import recorded_factor, replayed
+
+    replay = recorded(experiment.table, experiment.dim, tables)
+    header = dict(replay.header)
+    words = f"Recorded trainings on {header.get('device', 'an unnamed machine')}, {header.get('date', 'undated')}"
+    return Source(
+        f"{words}; {replay.repeats} repeats.",
+        lambda player, seeds: replayed(experiment, player, replay, seeds),
+        {"recorded": header, "cost_factor": recorded_factor(experiment, replay)},
+    )
+
+
+def _live(experiment: Experiment, data: Path | None, device: str) -> Source:
+    from autobct.paper.live import live_factor, live_trainer, training
+    from autobct.paper.play import opening
+    from autobct.paper.summary import Tunings
+
+    train = training(experiment.table, data, device)
+    factor = live_factor(experiment, train)
+
+    def play(player: Player, seeds: int) -> Tunings:
+        start = opening(experiment, player)
+        played = (start.play(live_trainer(experiment, train, seed), factor)[0] for seed in range(seeds))
+        return Tunings(tuple(played), None, experiment.price)
+
+    return Source(f"Trained now, on {device}.", play, {"live": device, "cost_factor": factor})
+
+
+def _player(experiment: Experiment, forest: Path | None) -> Player:
+    from autobct.paper.play import paper_player
+
+    if forest is None or not experiment.method.map:
+        return paper_player(experiment.method, experiment.dim)
+    return _forest_player(experiment, forest)
+
+
+def _forest_player(experiment: Experiment, path: Path) -> Player:
+    """The paper's regression: V_N of a forest map, if it is for the experiment's game."""
+    from dataclasses import replace
+
+    from autobct.build.forest_map import ForestMap
+    from autobct.build.opened import open_map
+    from autobct.paper.play import Player
+
+    found, method = open_map(str(path)).value_map, experiment.method
+    if not isinstance(found, ForestMap):
+        raise ValueError(f"'{path}' is not a forest map; build one with: autobct maps build OUT --regression forest")
+    model, own = found.model, experiment.first_belief.model
+    ours = (model.score_basis.name, model.score_noise, model.cost_noise, model.cost_model.name, found.terms.price)
+    theirs = (own.score_basis.name, own.score_noise, own.cost_noise, own.cost_model.name, experiment.price)
+    if ours != theirs:
+        raise ValueError(f"'{path}' is for {_game(*ours)}, but {experiment.name} has {_game(*theirs)}")
+    if len(found.values) < method.depth:
+        raise ValueError(f"'{path}' has V_1 to V_{len(found.values)}, but {experiment.name} needs V_{method.depth}")
+    shorter = replace(found, values=found.values[: method.depth])
+    return Player(
+        lambda controls, seed: shorter.relaxed(damping=method.damping),
+        recall=False,
+        overhead=0.0,
+        controls=found.controls,
+    )
+
+
+def _game(basis: str, score_noise: object, cost_noise: object, cost: str, price: float) -> str:
+    return f"basis {basis}, noise {score_noise} and {cost_noise}, {cost} cost, price {price:g}"
+
+
+def _shown(experiment: Experiment, player: Player, source: Source, seeds: int, ours: bool) -> dict[str, Any]:
+    """Play, print, and return all of it as plain data."""
+    from autobct.paper import shown
+    from autobct.paper.play import default_player
+    from autobct.paper.summary import difference
+
+    typer.echo(f"{experiment.name}: {experiment.title}; {experiment.method}; {experiment.source}")
+    typer.echo(source.words)
+    tunings = source.play(player, seeds)
+    first, rows = tunings.played[0], [(f"here, mean of {seeds}", tunings.summary)]
+    _echo(shown.run_cells(first.lines))
+    typer.echo(first.why)
+    about: dict[str, Any] = {}
+    if seeds > 1:
+        _echo(shown.seed_cells(tunings.played, experiment.price))
+    if ours:
+        own = source.play(default_player(), seeds)
+        rows.append((f"our policy, mean of {seeds}", own.summary))
+        about["ours"] = shown.plain_tunings(own)
+    _echo(shown.summary_cells([*rows, *shown.published_rows(experiment)]))
+    if ours:
+        gap, error = difference(own.nets, tunings.nets)
+        typer.echo(f"Our policy nets {gap:+.3f} more{'' if error is None else f' (standard error {error:.3f})'}.")
+    typer.echo("")
+    return shown.plain(experiment, tunings, **source.about, **about)
+
+
+def _echo(cells: list[list[str]]) -> None:
+    from autobct.paper.shown import text_lines
+
+    typer.echo("\n" + "\n".join(text_lines(cells)) + "\n")
+
+
+def _write_json(path: Path, found: list[dict[str, Any]]) -> None:
+    from autobct.maps.store import write_file
+    from autobct.tuning.settings import versions
+
+    document = {"versions": versions(), "experiments": found}
+    try:
+        write_file(path, (json.dumps(document, indent=1) + "\n").encode())
+    except OSError as error:
+        fail(f"'{path}' could not be written ({error.strerror}); give another file with --json.")
+    typer.echo(f"{path} is written.")
+
+
+@contextlib.contextmanager
+def _plain_errors() -> Iterator[None]:
+    """One sentence for missing libraries and files, and for tables and data that cannot be used."""
+    try:
+        with one_sentence(2):
+            yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("torch", "sklearn", "pyarrow", "PIL"):
+            raise
+        fail(f"This needs {error.name}, which is not installed; install it with: {_INSTALL}")
+    except ImportError as error:
+        if error.name is not None:
+            raise
+        fail(f"{error}")
