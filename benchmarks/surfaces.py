@@ -16,11 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from cube import Array, Space
 
 from autobct import Categorical, Float, Int
-
-Array = npt.NDArray[np.float64]
-Space = Mapping[str, Float | Int | Categorical]
 
 WHERE = (
     "get lcbench, rbv2_xgboost and iaml_glmnet (model.onnx, config_space.json, encoding.json) of YAHPO Gym v1.0.2, and "

@@ -23,11 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from surfaces import FAMILIES, Array, Space, Surface, Table, folder, surrogate, tasks_of, xgb_mnist
+from cube import Array, Space, params_of, points_of, unit_of
+from surfaces import FAMILIES, Surface, Table, folder, surrogate, tasks_of, xgb_mnist
 from yardsticks import LEVELS, Yardstick, measured, yardstick_of
 
 import autobct
-from autobct import Categorical, Int
+from autobct import Categorical
 
 __all__ = ["CAP", "LEVELS", "Outcome", "Question", "Task", "autobct_tuner", "holdout", "named", "play", "published"]
 
@@ -105,7 +106,7 @@ class Task:
 
     def points(self, uniforms: Array) -> Array:
         """Points (n, d) that uniforms (n, d) draw, every value of a whole number or category equally often."""
-        return np.stack([_drawn(p, u) for p, u in zip(self.space.values(), uniforms.T, strict=True)], axis=-1)
+        return points_of(self.space, uniforms)
 
     def point(self, params: Mapping[str, Any]) -> Array:
         """The point (d,) of a value for every parameter."""
@@ -115,7 +116,16 @@ class Task:
 
     def params(self, point: Array) -> dict[str, Any]:
         """The value of every parameter at a point (d,)."""
-        return {name: _value(p, x) for (name, p), x in zip(self.space.items(), point.tolist(), strict=True)}
+        return params_of(self.space, point)
+
+    def nearest(self, points: Array) -> Array:
+        """Points (n, d) as they are, or where the space is a table the nearest of its rows."""
+        if not isinstance(self.surface, Table):
+            return points
+        rows = unit_of(self.space, self.surface.points)
+        away = np.sum((rows[None] - unit_of(self.space, points)[:, None]) ** 2, axis=-1)
+        nearest: Array = self.surface.points[np.argmin(away, axis=1)]
+        return nearest
 
     def price(self, level: float) -> float:
         """Score per second at which a median training costs this share of the range of scores."""
@@ -140,7 +150,7 @@ class Bench:
         table = task.surface if isinstance(task.surface, Table) else None
         self._table = table
         self._left = np.ones(0 if table is None else len(table.points), dtype=bool)
-        self._rows = None if table is None else _unit(task.space, table.points)
+        self._rows = None if table is None else unit_of(task.space, table.points)
 
     def __call__(self, params: Mapping[str, Any]) -> tuple[float, float]:
         start = time.process_time()
@@ -158,7 +168,7 @@ class Bench:
     def _nearest(self, point: Array) -> Array:
         if self._table is None or self._rows is None:
             return point
-        away = np.sum((self._rows - _unit(self.task.space, point[None])) ** 2, axis=1)
+        away = np.sum((self._rows - unit_of(self.task.space, point[None])) ** 2, axis=1)
         row = int(np.argmin(np.where(self._left, away, np.inf)))
         self._left[row] = False
         nearest: Array = self._table.points[row]
@@ -212,21 +222,31 @@ def outcome_of(task: Task, level: float, trials: Sequence[Trial], chosen: int, s
 
 def best_seen(trials: Sequence[Trial]) -> int:
     """The trial with the best observed score, what a tuner without a model returns."""
-    return max(range(len(trials)), key=lambda k: trials[k].seen)
+    return best_seen_of([trial.seen for trial in trials])
+
+
+def best_seen_of(scores: Sequence[float]) -> int:
+    """The position of the best, the first one of several."""
+    return max(range(len(scores)), key=scores.__getitem__)
+
+
+def tuner_for(question: Question, **settings: Any) -> autobct.Tuner:
+    """autobct, told what a question tells."""
+    return autobct.Tuner(
+        question.space,
+        price=question.price,
+        score_range=question.score_range,
+        seed=question.seed,
+        max_runs=question.cap,
+        **settings,
+    )
 
 
 def autobct_tuner(**settings: Any) -> Tuner:
     """autobct with these settings of `autobct.Tuner`; none are its defaults."""
 
     def tuner(question: Question, train: Training) -> int:
-        mind = autobct.Tuner(
-            question.space,
-            price=question.price,
-            score_range=question.score_range,
-            seed=question.seed,
-            max_runs=question.cap,
-            **settings,
-        )
+        mind = tuner_for(question, **settings)
         while isinstance(decision := mind.ask(), autobct.Train):
             score, cost = train(decision.params)
             mind.tell(decision, score=score, cost=cost)
@@ -272,35 +292,9 @@ def _task(name: str, place: Path) -> Task:
     return Task(name, kind, space, surface, family.ends, family.noise)
 
 
-def _drawn(parameter: Any, u: Array) -> Array:
-    if isinstance(parameter, Categorical):
-        return np.minimum(np.floor(u * parameter.count), parameter.count - 1.0)
-    whole = isinstance(parameter, Int)
-    low, high = float(parameter.low), float(parameter.high + whole)
-    value: Array = low * np.exp(np.log(high / low) * u) if parameter.log else low + (high - low) * u
-    return np.minimum(np.floor(value) if whole else value, float(parameter.high))
-
-
 def _raw(parameter: Any, value: Any) -> float:
     if isinstance(parameter, Categorical):
         return float(parameter.index(value))
     if not parameter.low <= value <= parameter.high:
         raise ValueError(f"a proposal must be from {parameter.low} to {parameter.high}, got {value!r}")
     return float(value)
-
-
-def _value(parameter: Any, raw: float) -> Any:
-    if isinstance(parameter, Categorical):
-        return parameter.choices[int(raw)]
-    return int(raw) if isinstance(parameter, Int) else raw
-
-
-def _unit(space: Space, points: Array) -> Array:
-    """Points of a table, which has numbers only, in the unit cube."""
-    columns = []
-    for parameter, column in zip(space.values(), points.T, strict=True):
-        assert not isinstance(parameter, Categorical)
-        ends = np.array([parameter.low, parameter.high, *column], dtype=float)
-        ends = np.log(ends) if parameter.log else ends
-        columns.append((ends[2:] - ends[0]) / (ends[1] - ends[0]))
-    return np.stack(columns, axis=1)

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from surfaces import Array
+from cube import Array
 
 LEVELS = (0.003, 0.01, 0.03, 0.1)
 _VERSION, _SAMPLE = 2, 2**17
