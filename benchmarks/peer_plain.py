@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from cube import Array, params_of, points_of
 from scipy.stats import qmc
@@ -11,9 +13,8 @@ from tasks import Question, Training, best_seen_of
 def spread(count: int, dim: int, *, seed: int | None = None) -> Array:
     """The first points of Sobol's sequence, (count, dim): scrambled with a seed, else from the centre on."""
     sequence = qmc.Sobol(dim, scramble=seed is not None, rng=seed)
-    if seed is None:
-        sequence.fast_forward(1)  # the origin is the worst place to begin
-    return np.asarray(sequence.random(count), dtype=float)
+    points = np.asarray(sequence.random_base2(math.ceil(math.log2(count + 1))), dtype=float)
+    return points[:count] if seed is not None else points[1 : count + 1]  # the origin is the worst place to begin
 
 
 def random(question: Question, train: Training) -> int:
