@@ -69,11 +69,15 @@ def standing(lines: Mapping[str, Line]) -> str:
     return _grid(["autobct minus", *map(percent, LEVELS)], [target, *body])
 
 
-def limits(line: Line, given: Mapping[str, Mapping[float, float]]) -> str:
-    """What the truth for a part of its decisions is worth."""
-    own = ["as it is", *(f"{line.rows[level].captured:.3f}" for level in LEVELS)]
+def limits(line: Line, given: Mapping[str, Mapping[float, float]], seeds: int) -> str:
+    """What the truth for a part of its decisions is worth, on the first seeds."""
+    own = {
+        level: sum(sum(levels[level][:seeds]) / seeds for levels in line.by_task.values()) / len(line.by_task)
+        for level in LEVELS
+    }
     body = [[f"given {name}", *(f"{values[level]:.3f}" for level in LEVELS)] for name, values in given.items()]
-    return _grid(["what limits autobct (one seed)", *map(percent, LEVELS)], [own, *body])
+    head = f"what limits autobct ({seeds} seed{'s' * (seeds > 1)})"
+    return _grid([head, *map(percent, LEVELS)], [["as it is", *(f"{own[level]:.3f}" for level in LEVELS)], *body])
 
 
 def stored() -> dict[str, Line]:

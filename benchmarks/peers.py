@@ -126,6 +126,9 @@ def main() -> None:
     tuners = asked.tuners.split(",")
     if unknown := [name for name in tuners if name not in PEERS]:
         parser.error(f"there is no tuner {', '.join(unknown)}; write some of {', '.join(PEERS)}")
+    oracles = {"all": list(ORACLES), "none": []}.get(asked.oracle, asked.oracle.split(","))
+    if unknown := [name for name in oracles if name not in ORACLES]:
+        parser.error(f"there is no oracle {', '.join(unknown)}; write all, none or some of {', '.join(ORACLES)}")
     if asked.write and (asked.quick or asked.tasks != "published"):
         parser.error("--write is for the whole table on the published tasks; leave out --quick and --tasks")
     try:
@@ -145,9 +148,8 @@ def main() -> None:
     print(peer_report.table(lines))
     print(peer_report.families(lines, tasks, only=list(lines) if len(lines) < 3 else ["autobct"]))
     print(peer_report.standing(lines))
-    if asked.quick and "autobct" in tuners and asked.oracle != "none":
-        names = list(ORACLES) if asked.oracle == "all" else asked.oracle.split(",")
-        print(peer_report.limits(lines["autobct"], diagnosis(names, tasks, min(asked.seeds, 1))))
+    if asked.quick and "autobct" in tuners and oracles:
+        print(peer_report.limits(lines["autobct"], diagnosis(oracles, tasks, seeds=1), seeds=1))
     if asked.write:
         peer_report.write(lines, tasks, seeds=asked.seeds)
 
