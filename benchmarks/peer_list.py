@@ -71,9 +71,11 @@ PEERS: dict[str, Entry] = {
     "autobct": Entry("autobct", autobct_tuner, priced=True, ours=True),
     "logei-2": Entry("GP + LogEI per cost and its stop, 2 initial", _gp(log_ei_per_cost, 2), priced=True),
     "logei-4": Entry("GP + LogEI per cost and its stop, 4 initial", _gp(log_ei_per_cost, 4), priced=True),
-    "logei-centre": Entry("the same, 2 initial, the centre first", _gp(log_ei_per_cost, 2, True), priced=True),
+    "logei-centre": Entry(
+        "GP + LogEI per cost and its stop, 2 from the centre", _gp(log_ei_per_cost, 2, True), priced=True
+    ),
     "gittins-2": Entry("GP + Gittins index and its stop, 2 initial", _gp(gittins, 2), priced=True),
-    "gittins-centre": Entry("the same, the centre first", _gp(gittins, 2, True), priced=True),
+    "gittins-centre": Entry("GP + Gittins index and its stop, 2 from the centre", _gp(gittins, 2, True), priced=True),
     "cfo": Entry("FLAML CFO, its own early stop", partial(_elsewhere, "flaml"), package="flaml"),
     "random": Entry("random search, best k *", lambda: peer_plain.random, hindsight=True),
     "sobol": Entry("Sobol from the centre, best k *", lambda: peer_plain.sobol, hindsight=True),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from cube import Array
-from tasks import CAP, Bench, Question, Task, outcome_of, tuner_for
+from tasks import CAP, Bench, Question, Task, outcome_of, seed_on, tuner_for
 
 import autobct
 
@@ -63,7 +63,7 @@ ORACLES: dict[str, Played] = {
 
 
 def _begun(task: Task, level: float, seed: int) -> tuple[autobct.Tuner, Bench]:
-    question = Question(task.space, task.price(level), task.score_range, seed, CAP)
+    question = Question(task.space, task.price(level), task.score_range, seed_on(task, seed), CAP)
     return tuner_for(question), Bench(task, seed, CAP)
 
 

@@ -8,13 +8,15 @@ import platform
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
 from peer_cells import code
 from peer_list import HERE, PEERS
 from peer_table import Line, Row, by_family, paired
 from tasks import LEVELS, Task
+
+import autobct
 
 RESULTS = HERE / "results" / "peers.json"
 PAGE, FIGURE = HERE.parent / "docs" / "peers.md", HERE.parent / "docs" / "img" / "peers.png"
@@ -169,16 +171,18 @@ def _compact(text: str) -> str:
 
 
 def _about(seeds: int) -> dict[str, Any]:
-    versions = {name: _version(name) for name in ("autobct", "numpy", "scipy", "optuna", "torch", "onnxruntime")}
+    versions = {name: version(name) for name in ("numpy", "scipy", "optuna", "torch", "onnxruntime")}
     pinned = {
-        file.stem: next(row for row in file.read_text().splitlines() if row.lower().startswith(file.stem))
+        file.stem: next(row for row in file.read_text().splitlines() if row.lower().startswith(file.stem)).split("==")[
+            1
+        ]
         for file in sorted((HERE / "peer_requirements").glob("*.txt"))
     }
     return {
         "command": f"python benchmarks/peers.py --seeds {seeds} --write",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
-        "versions": versions | pinned,
+        "versions": {"autobct": autobct.__version__, **versions, **pinned},
         "commit": _commit(),
         "code": code(),
         "most seeds": seeds,
@@ -192,13 +196,6 @@ def _about_words(lines: Mapping[str, Line]) -> str:
     few = sorted(set(seeds.values()))
     counts = ", ".join(f"{n}: {', '.join(name for name, has in seeds.items() if has == n)}" for n in few)
     return f"Seeds ({counts}). Versions, machine and every seed are in `benchmarks/results/peers.json`."
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "from the checkout"
 
 
 def _commit() -> str:

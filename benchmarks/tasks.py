@@ -146,7 +146,7 @@ class Bench:
         self.task, self.cap = task, cap
         self.trials: list[Trial] = []
         self.busy = 0.0  # CPU seconds that were ours, not the tuner's
-        self._rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
+        self._rng = np.random.default_rng([seed_on(task, seed), 0])
         table = task.surface if isinstance(task.surface, Table) else None
         self._table = table
         self._left = np.ones(0 if table is None else len(table.points), dtype=bool)
@@ -201,13 +201,18 @@ def play(tuner: Tuner, task: Task, level: float, seed: int, cap: int = CAP) -> O
     rows = None
     if isinstance(task.surface, Table):
         rows = [task.params(point) for point in task.surface.points]
-    question = Question(task.space, task.price(level), task.score_range, seed, cap, rows)
+    question = Question(task.space, task.price(level), task.score_range, seed_on(task, seed), cap, rows)
     start = time.process_time()
     chosen = tuner(question, bench)
     seconds = getattr(tuner, "seconds", time.process_time() - start - bench.busy)
     if not 0 <= chosen < len(bench.trials):
         raise ValueError(f"{task.name}: the tuner returned trial {chosen} of {len(bench.trials)}")
     return outcome_of(task, level, bench.trials, chosen, seconds / (len(bench.trials) + 1))
+
+
+def seed_on(task: Task, seed: int) -> int:
+    """The seed of a play: another on every task, so that luck is averaged over tasks and not only over seeds."""
+    return zlib.crc32(f"{task.name} {seed}".encode()) >> 1
 
 
 def outcome_of(task: Task, level: float, trials: Sequence[Trial], chosen: int, seconds: float = 0.0) -> Outcome:

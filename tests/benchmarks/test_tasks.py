@@ -18,6 +18,7 @@ from tasks import (
     outcome_of,
     play,
     published,
+    seed_on,
 )
 from yardsticks import measured, sampled
 
@@ -118,7 +119,14 @@ def test_a_tuner_is_told_nothing_of_the_yardstick(task):
         return 0
 
     play(tuner, task, 0.01, 0)
-    assert told == [Question(task.space, task.price(0.01), (0.0, 1.0), 0, 50, None)]
+    assert told == [Question(task.space, task.price(0.01), (0.0, 1.0), seed_on(task, 0), 50, None)]
+
+
+def test_every_task_and_every_seed_has_its_own_luck(task):
+    other = Task("other", "made-up", task.space, line, (0.0, 1.0), noise=0.01)
+    seeds = {seed_on(one, seed) for one in (task, other) for seed in range(100)}
+    assert len(seeds) == 200
+    assert all(0 <= seed < 2**31 for seed in seeds)
 
 
 def test_a_table_gives_the_nearest_row_that_is_left(table):
