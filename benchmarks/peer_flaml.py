@@ -1,4 +1,8 @@
-"""FLAML's CFO as a peer, told the cost of every training; it stops as FLAML's `early_stop` does, or at the cap."""
+"""FLAML's CFO as a peer; it stops as FLAML's `early_stop` does, when its local search has converged, or at the cap.
+
+It is told the cost of every training, and begins as its authors advise at what is likely cheap: whole numbers at
+their lower end.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,15 @@ def domain(parameter: Mapping[str, Any]) -> Any:
 
 def play(question: dict[str, Any], train: Callable[[Mapping[str, Any]], tuple[float, float]]) -> int:
     space = {parameter["name"]: domain(parameter) for parameter in question["space"]}
-    searcher = CFO(metric="score", mode="max", space=space, seed=question["seed"], num_samples=question["cap"])
-    searcher.set_search_properties(metric="score", mode="max", config=space)
+    searcher = CFO(
+        metric="score",
+        mode="max",
+        space=space,
+        seed=question["seed"],
+        num_samples=question["cap"],
+        cost_attr="cost",
+        low_cost_partial_config={p["name"]: p["low"] for p in question["space"] if p["kind"] == "int"},
+    )
     seen: list[float] = []
     asked = idle = 0
     while len(seen) < question["cap"] and idle < _PATIENCE and not searcher.is_ls_ever_converged:
@@ -36,7 +47,7 @@ def play(question: dict[str, Any], train: Callable[[Mapping[str, Any]], tuple[fl
         idle = 0
         score, cost = train({name: params[name] for name in space})
         seen.append(score)
-        searcher.on_trial_complete(str(asked), {"score": score, "time_total_s": cost, **_stated(params)})
+        searcher.on_trial_complete(str(asked), {"score": score, "cost": cost, **_stated(params)})
     return seen.index(max(seen))
 
 

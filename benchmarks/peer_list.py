@@ -76,7 +76,7 @@ PEERS: dict[str, Entry] = {
     ),
     "gittins-2": Entry("GP + Gittins index and its stop, 2 initial", _gp(gittins, 2), priced=True),
     "gittins-centre": Entry("GP + Gittins index and its stop, 2 from the centre", _gp(gittins, 2, True), priced=True),
-    "cfo": Entry("FLAML CFO, its own early stop", partial(_elsewhere, "flaml"), package="flaml"),
+    "flaml-cfo": Entry("FLAML CFO, its own early stop", partial(_elsewhere, "flaml"), package="flaml"),
     "random": Entry("random search, best k *", lambda: peer_plain.random, hindsight=True),
     "sobol": Entry("Sobol from the centre, best k *", lambda: peer_plain.sobol, hindsight=True),
     "tpe": Entry("Optuna TPE, best k *", partial(_optuna, sampler="TPESampler"), hindsight=True),

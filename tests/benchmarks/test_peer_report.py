@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back_and_other_lines_stay(places, tasks):
 
 def test_the_page_has_each_part_once_however_often_it_is_written(places, tasks):
     for _ in range(2):
-        peer_report.write({"autobct": line("autobct", 0.5), "cfo": line("FLAML CFO", 0.7)}, tasks, seeds=2)
+        peer_report.write({"autobct": line("autobct", 0.5), "flaml-cfo": line("FLAML CFO", 0.7)}, tasks, seeds=2)
     page = (places / "peers.md").read_text()
     assert page.count("<!-- table -->") == page.count("<!-- end of table -->") == 1
     assert page.count("| 0.500 ± 0.010") == len(LEVELS)
