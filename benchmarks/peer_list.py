@@ -17,7 +17,7 @@ from typing import Any
 import peer_plain
 from peer_gp import gittins, gp_tuner, log_ei_per_cost
 from peer_pipe import Peer
-from tasks import Tuner, autobct_tuner
+from tasks import CAP, Tuner, autobct_tuner
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENTS = HERE.parent / ".venv-peers"
@@ -29,6 +29,7 @@ class Entry:
 
     make:    makes the tuner;  priced: it knows the price;  hindsight: it cannot stop, and its k is chosen for it
     ours:    its cells hold for this state of the package only
+    most:    trials that it plays; fewer where they are slow and k is chosen far below
     package: an environment of its own that it needs
     """
 
@@ -38,6 +39,7 @@ class Entry:
     hindsight: bool = False
     ours: bool = False
     package: str | None = None
+    most: int = CAP
 
 
 def _optuna(**settings: Any) -> Tuner:
@@ -85,11 +87,12 @@ PEERS: dict[str, Entry] = {
         partial(_optuna, sampler="TPESampler", multivariate=True, n_startup_trials=3),
         hindsight=True,
     ),
-    "gpsampler": Entry("Optuna GPSampler, best k *", partial(_optuna, sampler="GPSampler"), hindsight=True),
+    "gpsampler": Entry("Optuna GPSampler, best k *", partial(_optuna, sampler="GPSampler"), hindsight=True, most=25),
     "gpsampler-early": Entry(
         "Optuna GPSampler, 3 startup trials, best k *",
         partial(_optuna, sampler="GPSampler", n_startup_trials=3),
         hindsight=True,
+        most=25,
     ),
     "smac": Entry("SMAC3 random forest, best k *", partial(_elsewhere, "smac"), hindsight=True, package="smac"),
 }

@@ -67,7 +67,8 @@ def played(key: Key, data: str | None) -> Cell:
     """One play; where the price does not matter, at any."""
     warnings.simplefilter("ignore")
     tuner, task, level, seed, _ = key
-    return cell_of(key, play(_tuner(tuner), _task(task, data), LEVELS[0] if level is None else level, seed))
+    price = LEVELS[0] if level is None else level
+    return cell_of(key, play(_tuner(tuner), _task(task, data), price, seed, cap=PEERS[tuner].most))
 
 
 def missing(keys: Sequence[Key], data: str | None, workers: int) -> Iterator[Cell]:
