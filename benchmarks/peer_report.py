@@ -96,13 +96,13 @@ def _line(kept: Mapping[str, Any]) -> Line:
     return Line(kept["label"], kept["hindsight"], rows, by_task, kept["seconds"])
 
 
-def write(lines: Mapping[str, Line], tasks: Sequence[Task], *, seeds: int) -> None:
+def write(lines: Mapping[str, Line], tasks: Sequence[Task]) -> None:
     """Results file, page and plot; lines that were stored and not played now stay."""
     RESULTS.parent.mkdir(exist_ok=True)
     both = stored() | dict(lines)
     lines = {name: both[name] for name in PEERS if name in both}
     kept = {name: _plain(line) for name, line in lines.items()}
-    RESULTS.write_text(_compact(json.dumps({"about": _about(seeds), "lines": kept}, indent=1)) + "\n")
+    RESULTS.write_text(_compact(json.dumps({"about": _about(lines), "lines": kept}, indent=1)) + "\n")
     draw(lines)
     parts = {
         "table": table(lines),
@@ -170,7 +170,7 @@ def _compact(text: str) -> str:
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text)
 
 
-def _about(seeds: int) -> dict[str, Any]:
+def _about(lines: Mapping[str, Line]) -> dict[str, Any]:
     versions = {name: version(name) for name in ("numpy", "scipy", "optuna", "torch", "onnxruntime")}
     pinned = {
         file.stem: next(row for row in file.read_text().splitlines() if row.lower().startswith(file.stem)).split("==")[
@@ -179,23 +179,30 @@ def _about(seeds: int) -> dict[str, Any]:
         for file in sorted((HERE / "peer_requirements").glob("*.txt"))
     }
     return {
-        "command": f"python benchmarks/peers.py --seeds {seeds} --write",
+        "command": f"python benchmarks/peers.py --seeds {max(_seeds(lines).values())} --write",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         "versions": {"autobct": autobct.__version__, **versions, **pinned},
         "commit": _commit(),
         "code": code(),
-        "most seeds": seeds,
+        "seeds": _seeds(lines),
     }
 
 
 def _about_words(lines: Mapping[str, Line]) -> str:
-    seeds = {
-        name: min(len(v) for levels in line.by_task.values() for v in levels.values()) for name, line in lines.items()
+    seeds = _seeds(lines)
+    counts = "; ".join(
+        f"{n}: {', '.join(name for name in seeds if seeds[name] == n)}" for n in sorted(set(seeds.values()))
+    )
+    return f"Seeds of each line: {counts}. Versions, machine and every seed are in `benchmarks/results/peers.json`."
+
+
+def _seeds(lines: Mapping[str, Line]) -> dict[str, int]:
+    """How often each tuner has played every task."""
+    return {
+        name: min(len(found) for levels in line.by_task.values() for found in levels.values())
+        for name, line in lines.items()
     }
-    few = sorted(set(seeds.values()))
-    counts = ", ".join(f"{n}: {', '.join(name for name, has in seeds.items() if has == n)}" for n in few)
-    return f"Seeds ({counts}). Versions, machine and every seed are in `benchmarks/results/peers.json`."
 
 
 def _commit() -> str:

@@ -152,7 +152,7 @@ def main() -> None:
     if asked.quick and "autobct" in tuners and oracles:
         print(peer_report.limits(lines["autobct"], diagnosis(oracles, tasks, seeds=1), seeds=1))
     if asked.write:
-        peer_report.write(lines, tasks, seeds=asked.seeds)
+        peer_report.write(lines, tasks)
 
 
 if __name__ == "__main__":

@@ -43,8 +43,8 @@ def places(tmp_path, monkeypatch):
 
 
 def test_what_is_written_is_read_back_and_other_lines_stay(places, tasks):
-    peer_report.write({"random": line("random search, best k *", 0.3, hindsight=True)}, tasks, seeds=2)
-    peer_report.write({"autobct": line("autobct", 0.5)}, tasks, seeds=2)
+    peer_report.write({"random": line("random search, best k *", 0.3, hindsight=True)}, tasks)
+    peer_report.write({"autobct": line("autobct", 0.5)}, tasks)
     found = peer_report.stored()
     assert list(found) == ["autobct", "random"]
     assert found["random"].rows == line("", 0.3, hindsight=True).rows
@@ -54,7 +54,7 @@ def test_what_is_written_is_read_back_and_other_lines_stay(places, tasks):
 
 def test_the_page_has_each_part_once_however_often_it_is_written(places, tasks):
     for _ in range(2):
-        peer_report.write({"autobct": line("autobct", 0.5), "flaml-cfo": line("FLAML CFO", 0.7)}, tasks, seeds=2)
+        peer_report.write({"autobct": line("autobct", 0.5), "flaml-cfo": line("FLAML CFO", 0.7)}, tasks)
     page = (places / "peers.md").read_text()
     assert page.count("<!-- table -->") == page.count("<!-- end of table -->") == 1
     assert page.count("| 0.500 ± 0.010") == len(LEVELS)
@@ -63,7 +63,7 @@ def test_the_page_has_each_part_once_however_often_it_is_written(places, tasks):
 
 
 def test_the_standing_is_against_the_stored_lines(places, tasks):
-    peer_report.write({"random": line("random search, best k *", 0.3, hindsight=True)}, tasks, seeds=2)
+    peer_report.write({"random": line("random search, best k *", 0.3, hindsight=True)}, tasks)
     text = peer_report.standing({"autobct": line("autobct", 0.5)})
     assert text.count("+0.200 ± 0.000 **ahead**") == len(LEVELS)
     assert "-0.350" in text  # from the target
@@ -99,7 +99,7 @@ def test_without_data_it_says_what_to_get(monkeypatch):
 
 
 def test_a_play_is_wanted_once_for_each_price_that_matters(tasks):
-    keys = list(peers.wanted(["autobct", "random"], tasks, seeds=2))
+    keys = list(peers.wanted(["autobct", "random"], tasks))
     assert len(keys) == len(set(keys)) == 2 * (len(LEVELS) + 1) * len(NAMES)
     assert {key[4] for key in keys if key[0] == "autobct"} == {code()}
     assert {(key[2], key[4]) for key in keys if key[0] == "random"} == {(None, "")}
