@@ -9,13 +9,16 @@ PIP  := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constrai
 EXTRAS_demo  := sklearn,report
 EXTRAS_test  := test
 EXTRAS_lint  := lint,all
-EXTRAS_bench := bench,report
+EXTRAS_bench := bench,report,peers
 EXTRAS_docs  := docs
 
 # The first of these that runs, is new enough and can make an environment; or say PYTHON=...
 PYTHON  ?=
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 FITS    := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+# The folder with the published tuning tasks, for the comparison with other tuners; it is not part of the project.
+DATA ?= $(AUTOBCT_DATA)
 
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
@@ -28,7 +31,7 @@ help:
 	@echo "make demo    tune a real random forest and watch why it stops"
 	@echo "make test    run the tests, with the coverage of the core rooms"
 	@echo "make lint    check style, types and the direction of imports"
-	@echo "make bench   measure the time of a decision against Optuna, and how close to optimal the policies are"
+	@echo "make bench   measure the time of a decision, how close to optimal the policies are, and (DATA=FOLDER) other tuners"
 	@echo "make docs    build the documentation into site/"
 	@echo "make docs-images  draw docs/img anew, with a real tuning and Chromium"
 	@echo "make paper   play the paper's experiments from their recorded tables into docs/paper.md"
@@ -49,6 +52,9 @@ lint: $(VENV)/.stamp-lint
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/speed.py --write
 	$(BIN)/python benchmarks/optimality.py --write
+	@if [ -n "$(DATA)" ]; then echo "$(BIN)/python benchmarks/peers.py --write"; \
+	    $(BIN)/python benchmarks/peers.py --seeds 3 --workers 2 --write --data "$(DATA)"; \
+	else echo "The comparison with other tuners needs data: say make bench DATA=FOLDER, or set AUTOBCT_DATA; see docs/peers.md"; fi
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict --quiet
@@ -75,6 +81,6 @@ $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist site htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-peers build dist site htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf autobct-demo*
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
