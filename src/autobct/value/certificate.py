@@ -29,8 +29,8 @@ Progress = Callable[[float, str], None]
 
 CONFIDENCE = 0.95
 
-_TRUTHS = 2_000_000  # for W_0 of the first belief, in every repetition: truths times candidates
-_MOST_TRUTHS = 65_536
+_TRUTHS = 8_000_000  # for W_0 of the first belief, in every repetition: truths times candidates
+_MOST_TRUTHS = 131_072
 _REPETITIONS = 8  # of the upper bound, at least
 _MOST_REPETITIONS = 64
 _FIRST_EFFORT, _FINER, _GROWTH = 3e-3, 3.0, 5.0  # a third of the effort takes up to so many times as long
