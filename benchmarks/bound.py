@@ -1,6 +1,6 @@
 """Upper bounds against the time they take, at the paper's synthetic prior: docs/decisions/bound.md.
 
-    python benchmarks/bound.py [--maps DIR] [--efforts 1e-3 1e-4 3e-5] [--repetitions 4]
+    python benchmarks/bound.py [--cost linear] [--maps DIR] [--efforts 1e-3 1e-4 3e-5] [--repetitions 4] [--search]
 
 Information relaxation takes its penalty from V_1, and from a network map with recall where there is one.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import autobct
-from autobct.belief.prior import paper_prior
+from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
 from autobct.value.certificate import upper_estimate
@@ -33,13 +33,14 @@ from autobct.value.penalty import relaxed_information
 from autobct.value.state import Terms, view
 from autobct.value.worth import Estimate
 
-NAME, PRICE, OVERHEAD = "1d-linear-recall", 0.16, 0.002
+PRICE, OVERHEAD = 0.16, 0.002
 
 
-def the_map(folder: str | None) -> ValueMap | None:
+def the_map(folder: str | None, cost: str) -> ValueMap | None:
+    name = f"1d-{cost.removesuffix('-linear')}-recall"
     if folder is None:
-        return shipped_map(NAME) if NAME in shipped() else None
-    return autobct.load_map(Path(folder) / f"{NAME}{SUFFIX}")
+        return shipped_map(name) if name in shipped() else None
+    return autobct.load_map(Path(folder) / f"{name}{SUFFIX}")
 
 
 def main() -> None:
@@ -48,8 +49,12 @@ def main() -> None:
     parser.add_argument("--efforts", nargs="*", type=float, default=[1e-2, 1e-3, 1e-4, 3e-5])
     parser.add_argument("--repetitions", type=int, default=4)
     parser.add_argument("--paths", type=int, default=200)
+    parser.add_argument("--cost", default="linear", choices=["linear", "log-linear"])
+    parser.add_argument("--search", action="store_true", help="the search alone, no information relaxation")
     told = parser.parse_args()
-    value_map, prior, terms = the_map(told.maps), paper_prior("synthetic"), Terms(PRICE, recall=True, overhead=OVERHEAD)
+    value_map, prior = the_map(told.maps, told.cost), paper_prior("synthetic")
+    prior = with_log_cost(prior) if told.cost == "log-linear" else prior
+    terms = Terms(PRICE, prior.model.cost_model, recall=True, overhead=OVERHEAD)
     controls = control_grid(26, 1)
     start = view(prior.belief, prior.model, controls)
     print("| bound | CPU seconds of one estimate | bound |\n|---|---|---|")
@@ -60,6 +65,8 @@ def main() -> None:
             return upper_estimate(start, terms, effort=effort, repetitions=told.repetitions, seed=0)
 
         show(f"search, effort {effort:.0e}", search, told.repetitions)
+    if told.search:
+        return
     guesses = {"V_1": (start, one_run_value, None)}
     if value_map is not None:
         seen = view(prior.belief, prior.model, references_first(value_map.spec.references, controls))
