@@ -133,7 +133,7 @@ def _forest_player(experiment: Experiment, path: Path) -> Player:
     found, method = open_map(str(path)).value_map, experiment.method
     if not isinstance(found, ForestMap):
         raise ValueError(f"'{path}' is not a forest map; build one with: autobct maps build OUT --regression forest")
-    model, own = found.model, experiment.first_belief.model
+    model, own = found.model, experiment.prior.model
     ours = (model.score_basis.name, model.score_noise, model.cost_noise, model.cost_model.name, found.terms.price)
     theirs = (own.score_basis.name, own.score_noise, own.cost_noise, own.cost_model.name, experiment.price)
     if ours != theirs:
