@@ -154,8 +154,9 @@ def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
         return Outcome(1.0 - 0.1 / params["n_estimators"], 0.01 * params["n_estimators"])
 
     monkeypatch.setattr("autobct.paper.live.training", lambda table, data, device: forest)
-    done = run("synthetic-otf", "--live", "--seeds", 2)
+    done = run("synthetic-otf", "--live", "--seeds", 2, "--device", "cuda")
     assert done.exit_code == 0, done.output
+    assert "Trained now, on cpu." in done.stdout  # forests know no other place
     told = done.stderr.splitlines()
     assert re.fullmatch(r"seed 0, run 1: n_estimators \d+: score 0\.9\d+ in 0\.\d+ s", told[0])
     assert {line.split(",")[0] for line in told} == {"seed 0", "seed 1"}
@@ -173,6 +174,7 @@ def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
         (("higgs", "--live", "--data", "nowhere"), "the data folder 'nowhere' does not exist"),
         (("higgs", "--live", "--data", "nowhere"), "download https://archive.ics.uci.edu/dataset/280/higgs"),
         (("higgs", "--live", "--tables", "here"), "leave one of them out"),
+        (("higgs", "--live", "--device", "tpu"), "device must be 'cpu' or 'cuda', got 'tpu'"),
     ],
 )
 def test_bad_arguments_end_with_two(arguments: tuple[str, ...], words: str) -> None:

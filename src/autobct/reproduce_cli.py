@@ -114,11 +114,12 @@ def _recorded(experiment: Experiment, tables: Path | None) -> Source:
 
 
 def _live(experiment: Experiment, data: Path | None, device: str) -> Source:
-    from autobct.paper.live import live_factor, live_trainer, training
+    from autobct.paper.live import live_factor, live_trainer, place_of, training
     from autobct.paper.play import opening
     from autobct.paper.summary import Tunings
 
-    train = training(experiment.table, data, device)
+    place = place_of(experiment.table, device)
+    train = training(experiment.table, data, place)
     factor = live_factor(experiment, train)
 
     def play(player: Player, seeds: int) -> Tunings:
@@ -126,7 +127,7 @@ def _live(experiment: Experiment, data: Path | None, device: str) -> Source:
         played = (start.play(_told(live_trainer(experiment, train, seed), seed), factor)[0] for seed in range(seeds))
         return Tunings(tuple(played), None, experiment.price)
 
-    return Source(f"Trained now, on {device}.", play, {"live": device, "cost_factor": factor})
+    return Source(f"Trained now, on {place}.", play, {"live": place, "cost_factor": factor})
 
 
 def _told(train: Trainer, seed: int) -> Trainer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +27,13 @@ def training(table: str, data: Path | None, device: str) -> Training:
     """
     kinds = {"synthetic": _forest, "higgs": _collisions, "cnn": _patches, "intel": _scenes, "fraud": _transactions}
     return kinds[table.partition("-")[0]](data, device)
+
+
+def place_of(table: str, device: str) -> str:
+    """Where a model is trained: networks on the device of torch, forests on the processor; ValueError for no device."""
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    return "cpu" if table in ("synthetic", "higgs") else device
 
 
 def live_trainer(experiment: Experiment, train: Training, seed: int) -> Trainer:
