@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from autobct.cli import app
 from autobct.paper.experiments import EXPERIMENTS
+from autobct.paper.outcome import Outcome
 
 
 def run(*arguments: object) -> Result:
@@ -126,10 +128,38 @@ def test_a_table_that_cannot_be_used_is_one_sentence_and_nothing_is_written(
 
 def test_a_table_in_other_dimensions(tmp_path: Path) -> None:
     made_folder(tmp_path, [EXPERIMENTS["higgs"]])
-    (tmp_path / "higgs.csv").rename(tmp_path / "cnn-2d.csv")
+    (tmp_path / "cnn-2d.csv").write_text((tmp_path / "higgs.csv").read_text().replace(": higgs", ": cnn-2d"))
     done = run("cnn-2d-map", "--tables", tmp_path)
     assert done.exit_code == 2
     assert "has 1 controls, but the experiment has 2" in done.stderr
+
+
+def test_a_table_of_another_experiment(tmp_path: Path) -> None:
+    made_folder(tmp_path, [EXPERIMENTS["higgs"]])
+    (tmp_path / "higgs.csv").rename(tmp_path / "fraud.csv")
+    done = run("fraud", "--tables", tmp_path)
+    assert done.exit_code == 2
+    assert "fraud.csv' holds the trainings of 'higgs', but those of 'fraud' are needed" in done.stderr
+
+
+def test_a_place_for_json_is_looked_for_before_anything_is_played(tmp_path: Path) -> None:
+    done = run("higgs", "--json", tmp_path)
+    assert done.exit_code == 2
+    assert "is a folder; give a file with --json." in done.stderr
+    assert not done.stdout
+
+
+def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forest(params: dict[str, int], seed: int) -> Outcome:
+        return Outcome(1.0 - 0.1 / params["n_estimators"], 0.01 * params["n_estimators"])
+
+    monkeypatch.setattr("autobct.paper.live.training", lambda table, data, device: forest)
+    done = run("synthetic-otf", "--live", "--seeds", 2, "--device", "cuda")
+    assert done.exit_code == 0, done.output
+    assert "Trained now, on cpu." in done.stdout  # forests know no other place
+    told = done.stderr.splitlines()
+    assert re.fullmatch(r"seed 0, run 1: n_estimators \d+: score 0\.9\d+ in 0\.\d+ s", told[0])
+    assert {line.split(",")[0] for line in told} == {"seed 0", "seed 1"}
 
 
 @pytest.mark.parametrize(
@@ -142,6 +172,9 @@ def test_a_table_in_other_dimensions(tmp_path: Path) -> None:
         (("higgs", "--json", "no/such/folder/out.json"), "The folder of 'no/such/folder/out.json' does not exist."),
         (("higgs", "--forest", "none.safetensors"), "'none.safetensors'"),
         (("higgs", "--live", "--data", "nowhere"), "the data folder 'nowhere' does not exist"),
+        (("higgs", "--live", "--data", "nowhere"), "download https://archive.ics.uci.edu/dataset/280/higgs"),
+        (("higgs", "--live", "--tables", "here"), "leave one of them out"),
+        (("higgs", "--live", "--device", "tpu"), "device must be 'cpu' or 'cuda', got 'tpu'"),
     ],
 )
 def test_bad_arguments_end_with_two(arguments: tuple[str, ...], words: str) -> None:
@@ -151,8 +184,12 @@ def test_bad_arguments_end_with_two(arguments: tuple[str, ...], words: str) -> N
     assert "Traceback" not in done.output
 
 
-def test_a_json_file_that_cannot_be_written(folder: Path, tmp_path: Path) -> None:
-    done = run("higgs", "--tables", folder, "--seeds", 1, "--json", tmp_path)
+def test_a_json_file_that_cannot_be_written(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("autobct.maps.store.write_file", full)
+    done = run("higgs", "--tables", folder, "--seeds", 1, "--json", tmp_path / "out.json")
     assert done.exit_code == 2
     assert "could not be written" in done.stderr
 

@@ -1,6 +1,6 @@
 """`make paper`: the experiments of docs/paper.md, played 40 times each from the recorded tables, with their figures.
 
-    python -m tools.paper_page [--seeds 40] [--only NAME ..] [--tables DIR] [--check]
+    python -m tools.paper_page [--seeds 40] [--tables DIR] [--check]
 
 What stands between the markers of the page is written anew; `--check` only says whether it would change.
 """
@@ -12,7 +12,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ from PIL import Image
 from tests.docs_pages import ROOT
 
 from autobct.belief.arrays import Array
-from autobct.paper.checked import checked
+from autobct.paper.checked import checked, misfit
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.play import Player, default_player, opening, paper_player
@@ -99,8 +99,12 @@ def methods(found: dict[str, Found]) -> Iterator[str]:
             ours, theirs = found[first].theirs, found[second].theirs
             net = _gap(difference(ours.nets, theirs.nets))
             score = _gap(difference(*([one.model.score for one in each.played] for each in (ours, theirs))))
+            assert ours.mean_nets is not None
+            assert theirs.mean_nets is not None
+            means = _gap(difference(ours.mean_nets, theirs.mean_nets))
             yield (
-                f"`{first}` less `{second}` on the same luck: net {net}, final h {score}; standard deviation of the "
+                f"`{first}` less `{second}` on the same luck: net {net} ({means} by the average score of models "
+                f"trained like those returned), final h {score}; standard deviation of the "
                 f"final h {ours.summary.score.sd or 0:.3f} against {theirs.summary.score.sd or 0:.3f}.\n"
             )
 
@@ -127,6 +131,7 @@ def section(experiment: Experiment, found: Found | None) -> str:
             compared(ours, theirs),
             "",
             *one_run(experiment, theirs),
+            *readings(experiment, found),
             f"![Belief before and after the tuning with seed 0](img/paper-{experiment.name}.png)",
             "",
             *(f"- {line}" for line in (*experiment.unlike, machine(experiment, replay), surface(experiment, replay))),
@@ -172,6 +177,35 @@ def checked_cells(experiment: Experiment) -> Cells:
         for row, line in zip(rows, checked(experiment), strict=True)
     ]
     return [[*head, "posterior here", "V here", "no V above"], *found]
+
+
+def readings(experiment: Experiment, found: Found) -> list[str]:
+    """The paper's method from every reading of the prior, and how each meets the posterior column, if any."""
+    if not experiment.readings:
+        return []
+    source = EXPERIMENTS[CNN_2D[0]] if experiment.name in CNN_2D else experiment
+    player, seeds = paper_player(experiment.method, experiment.dim), len(found.theirs.played)
+    rows = [_reading("formulas in u (used here)", source, found.theirs)]
+    for label, prior in experiment.readings.items():
+        tunings = replayed(replace(experiment, prior=prior), player, found.replay, seeds)
+        rows.append(_reading(label, replace(source, prior=prior), tunings))
+    head = [
+        "prior",
+        "largest error",
+        "rms error",
+        "runs",
+        "final h",
+        *(f"u{n + 1}" for n in range(experiment.dim)),
+        "net",
+    ]
+    text = "Readings of the prior; errors are those of the posterior column of the paper's run, where it prints one:"
+    return [text, "", *markdown_lines(rounded([head, *rows])), ""]
+
+
+def _reading(label: str, source: Experiment, tunings: Tunings) -> list[str]:
+    errors = [f"{error:.3f}" for error in misfit(source)] if source.published_run else ["-", "-"]
+    summary = tunings.summary
+    return [label, *errors, *map(str, (summary.runs, summary.score, *summary.control, summary.net))]
 
 
 def machine(experiment: Experiment, replay: Replay) -> str:

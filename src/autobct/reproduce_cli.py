@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +15,10 @@ import typer
 from autobct.maps_cli import fail, one_sentence
 
 if TYPE_CHECKING:
+    from autobct.belief.arrays import Array
     from autobct.paper.experiment import Experiment
-    from autobct.paper.play import Player
+    from autobct.paper.outcome import Outcome
+    from autobct.paper.play import Player, Trainer
     from autobct.paper.summary import Tunings
 
 ALL = "all"
@@ -72,8 +75,10 @@ def reproduce(
         return
     if name is None:
         fail("Name an experiment, or say all; see: autobct reproduce --list")
-    if json_ is not None and not json_.absolute().parent.is_dir():
-        fail(f"The folder of '{json_}' does not exist.")
+    if live and tables is not None:
+        fail("--tables names recorded trainings, and --live trains anew; leave one of them out.")
+    if json_ is not None:
+        _check_writable(json_)
     found: list[dict[str, Any]] = []
     with _plain_errors():
         for one in EXPERIMENTS.values() if name == ALL else [experiment(name)]:
@@ -82,6 +87,16 @@ def reproduce(
             found.append(_shown(one, player, source, seeds or (1 if live else 40), ours))
     if json_ is not None:
         _write_json(json_, found)
+
+
+def _check_writable(path: Path) -> None:
+    """Before anything is trained: what was found must have a place."""
+    if not path.absolute().parent.is_dir():
+        fail(f"The folder of '{path}' does not exist.")
+    if path.is_dir():
+        fail(f"'{path}' is a folder; give a file with --json.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        fail(f"The folder of '{path}' cannot be written to; give another file with --json.")
 
 
 def _recorded(experiment: Experiment, tables: Path | None) -> Source:
@@ -99,19 +114,33 @@ def _recorded(experiment: Experiment, tables: Path | None) -> Source:
 
 
 def _live(experiment: Experiment, data: Path | None, device: str) -> Source:
-    from autobct.paper.live import live_factor, live_trainer, training
+    from autobct.paper.live import live_factor, live_trainer, place_of, training
     from autobct.paper.play import opening
     from autobct.paper.summary import Tunings
 
-    train = training(experiment.table, data, device)
+    place = place_of(experiment.table, device)
+    train = training(experiment.table, data, place)
     factor = live_factor(experiment, train)
 
     def play(player: Player, seeds: int) -> Tunings:
         start = opening(experiment, player)
-        played = (start.play(live_trainer(experiment, train, seed), factor)[0] for seed in range(seeds))
+        played = (start.play(_told(live_trainer(experiment, train, seed), seed), factor)[0] for seed in range(seeds))
         return Tunings(tuple(played), None, experiment.price)
 
-    return Source(f"Trained now, on {device}.", play, {"live": device, "cost_factor": factor})
+    return Source(f"Trained now, on {place}.", play, {"live": place, "cost_factor": factor})
+
+
+def _told(train: Trainer, seed: int) -> Trainer:
+    """Every run in a line on stderr when it is done: hours may lie before the tables, and then they are not lost."""
+
+    def run(control: Array, params: Mapping[str, Any], number: int) -> Outcome:
+        outcome = train(control, params, number)
+        words = ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items())
+        done = f"score {outcome.score:.4f} in {outcome.seconds:.3g} s"
+        typer.echo(f"seed {seed}, run {number + 1}: {words}: {done}", err=True)
+        return outcome
+
+    return run
 
 
 def _player(experiment: Experiment, forest: Path | None) -> Player:
@@ -133,7 +162,7 @@ def _forest_player(experiment: Experiment, path: Path) -> Player:
     found, method = open_map(str(path)).value_map, experiment.method
     if not isinstance(found, ForestMap):
         raise ValueError(f"'{path}' is not a forest map; build one with: autobct maps build OUT --regression forest")
-    model, own = found.model, experiment.first_belief.model
+    model, own = found.model, experiment.prior.model
     ours = (model.score_basis.name, model.score_noise, model.cost_noise, model.cost_model.name, found.terms.price)
     theirs = (own.score_basis.name, own.score_noise, own.cost_noise, own.cost_model.name, experiment.price)
     if ours != theirs:
@@ -175,7 +204,8 @@ def _shown(experiment: Experiment, player: Player, source: Source, seeds: int, o
     _echo(shown.summary_cells([*rows, *shown.published_rows(experiment)]))
     if ours:
         gap, error = difference(own.nets, tunings.nets)
-        typer.echo(f"Our policy nets {gap:+.3f} more{'' if error is None else f' (standard error {error:.3f})'}.")
+        more = f"{abs(gap):.3f} {'less' if gap < 0 else 'more'}"
+        typer.echo(f"Our policy nets {more}{'' if error is None else f' (standard error {error:.3f})'}.")
     typer.echo("")
     return shown.plain(experiment, tunings, **source.about, **about)
 

@@ -11,7 +11,7 @@ from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.play import paper_player
 from autobct.paper.replay import Replay, recorded
-from autobct.paper.summary import Tunings, replayed
+from autobct.paper.summary import Tunings, difference, replayed
 
 SEEDS = 40
 by_name = pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
@@ -67,9 +67,19 @@ def test_map_and_on_the_fly_find_equally_good_forests(name: str) -> None:
     assert ours.net.mean == pytest.approx(theirs.net.mean, abs=0.05)
 
 
-def test_the_2d_row_finds_the_learning_rate() -> None:
+def test_the_2d_row_finds_the_learning_rate_and_nets_more() -> None:
     one = EXPERIMENTS["cnn-2d-map"]
     table(one)
     summary, paper = played(one.name).summary, one.published[-1]
-    near = abs(summary.control[0].mean - paper.control[0]) <= 0.1
-    assert near or summary.net.mean > paper.score - one.price * paper.cost
+    assert summary.control[0].mean == pytest.approx(paper.control[0], abs=0.1)
+    assert summary.net.mean > paper.score - one.price * paper.cost
+
+
+def test_depth_two_on_the_fly_is_less_reliable_in_2d() -> None:
+    """The paper's finding: its final scores are lower and differ more."""
+    table(EXPERIMENTS["cnn-2d-otf"])
+    mapped, flown = played("cnn-2d-map"), played("cnn-2d-otf")
+    gain, error = difference(mapped.nets, flown.nets)
+    assert error is not None
+    assert gain > 3 * error
+    assert (mapped.summary.score.sd or 0.0) < (flown.summary.score.sd or 0.0)

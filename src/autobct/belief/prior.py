@@ -4,7 +4,8 @@ Slips of the paper are settled here once:
 - 2-D CNN: the list of mu_alpha has +0.4 for (u_1 - 0.5)^2 where the formula beside it has -0.4.  The text
   calls the prior unimodal, so it is -0.4.
 - 2-D examples: the formulas for H and T are written in u, the basis in u - 0.5.  The state x_0 is the vector,
-  so the vectors are read in the stated basis and the formulas as the same thing in the centred variable.
+  so the vectors are read in the stated basis and the formulas as the same thing in the centred variable.  The
+  paper's own runs are explained better by the formulas in u: `autobct reproduce` uses those (paper/readings.py).
 """
 
 from __future__ import annotations

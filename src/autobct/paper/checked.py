@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from autobct.belief.gaussian import Belief
 from autobct.paper.experiment import Experiment
 from autobct.paper.play import paper_player
 from autobct.value.bound import clairvoyant_value
@@ -30,19 +32,33 @@ class Checked:
     most: float
 
 
+def posteriors(experiment: Experiment) -> Iterator[tuple[Belief, float]]:
+    """The belief after each line of the published run, and the posterior mean score at its control."""
+    prior, belief = experiment.prior, experiment.prior.belief
+    for score, cost, control, *_ in experiment.published_run:
+        at = np.array(control)
+        belief = prior.model.observe(belief, at, score=score, cost=cost)
+        yield belief, float(prior.model.score_basis(at) @ belief.score.mean)
+
+
+def misfit(experiment: Experiment) -> tuple[float, float]:
+    """How far the posterior scores are from the published ones: the largest error, and the root of the mean square."""
+    found = [believed for _, believed in posteriors(experiment)]
+    off = np.abs(np.subtract(found, [line[3] for line in experiment.published_run]))
+    return float(off.max()), float(np.sqrt(np.mean(off**2)))
+
+
 def checked(experiment: Experiment) -> list[Checked]:
     """Every line of the published run; none if the paper prints none."""
-    prior, found = experiment.first_belief, []
-    player, belief = paper_player(experiment.method, experiment.dim), prior.belief
+    model, found = experiment.prior.model, []
+    player = paper_player(experiment.method, experiment.dim)
     assert player.policy is not None
     values, controls = player.policy(experiment.controls, 0), experiment.controls[:: 1 if experiment.dim == 1 else 4]
     terms = Terms(experiment.price, overhead=player.overhead)
     luck = np.random.default_rng(_SEED).standard_normal((2, _DRAWS, len(controls)))
-    for number, (score, cost, control, believed, value) in enumerate(experiment.published_run, 1):
-        at = np.array(control)
-        belief = prior.model.observe(belief, at, score=score, cost=cost)
-        here = float(prior.model.score_basis(at) @ belief.score.mean)
-        going_on = float(values(view(belief, prior.model, experiment.controls), terms, number).max())
-        most = clairvoyant_value(view(belief, prior.model, controls), Terms(experiment.price), luck)
+    lines = zip(experiment.published_run, posteriors(experiment), strict=True)
+    for number, ((*_, believed, value), (belief, here)) in enumerate(lines, 1):
+        going_on = float(values(view(belief, model, experiment.controls), terms, number).max())
+        most = clairvoyant_value(view(belief, model, controls), Terms(experiment.price), luck)
         found.append(Checked(number, believed, here, value, going_on, float(most.mean())))
     return found

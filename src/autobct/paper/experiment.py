@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.prior import Prior, paper_prior
+from autobct.belief.prior import Prior
 from autobct.tuning.scale import Affine
 from autobct.tuning.space import Parameter
 from autobct.value.cloud import control_grid
@@ -97,7 +97,7 @@ class Experiment:
 
     name, title, source:  what it is called here, what it is, where the paper has it
     table:      name of the recorded table, and of the model that `--live` trains
-    prior:      name in `PAPER_PRIORS`;  basis, score_noise, cost_noise: of that prior, restated to be read at a glance
+    prior:      x_0 of appendix D;  basis, score_noise, cost_noise: of that prior, restated to be read at a glance
     space:      hyperparameter of each coordinate of the control;  fixed: the others
     score:      measured score -> h
     cost:       seconds -> t
@@ -105,13 +105,14 @@ class Experiment:
     method:     the paper's
     published:  how the paper's tunings ended;  published_run: one of them line by line
     unlike:     honest lines: how data and scales differ from the paper's
+    readings:   what else appendix D can be read to say of the prior, in words
     """
 
     name: str
     title: str
     source: str
     table: str
-    prior: str
+    prior: Prior
     basis: str
     score_noise: float
     cost_noise: float
@@ -125,24 +126,20 @@ class Experiment:
     trainings: int = 1
     price: float = PRICE
     unlike: tuple[str, ...] = ()
+    readings: Mapping[str, Prior] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """What is restated here is what the prior says."""
-        model = self.first_belief.model
+        model = self.prior.model
         said = (self.basis, self.basis, self.score_noise, self.cost_noise, len(self.space))
         found = (model.score_basis.name, model.cost_basis.name, model.score_noise, model.cost_noise, self.dim)
         if said != found:
-            raise ValueError(f"{self.name}: basis, noise and space are {said}, but prior {self.prior!r} has {found}")
-
-    @property
-    def first_belief(self) -> Prior:
-        """x_0 of appendix D."""
-        return paper_prior(self.prior)
+            raise ValueError(f"{self.name}: basis, noise and space are {said}, but its prior has {found}")
 
     @property
     def dim(self) -> int:
         """p, the number of hyperparameters."""
-        return self.first_belief.dim
+        return self.prior.dim
 
     @property
     def controls(self) -> Array:
@@ -152,7 +149,7 @@ class Experiment:
     @property
     def settings(self) -> dict[str, object]:
         """Everything that decides what a tuning does, as plain data."""
-        belief = self.first_belief.belief
+        belief = self.prior.belief
         return {
             "basis": self.basis,
             "score_mean": belief.score.mean.tolist(),

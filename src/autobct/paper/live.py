@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,6 +27,13 @@ def training(table: str, data: Path | None, device: str) -> Training:
     """
     kinds = {"synthetic": _forest, "higgs": _collisions, "cnn": _patches, "intel": _scenes, "fraud": _transactions}
     return kinds[table.partition("-")[0]](data, device)
+
+
+def place_of(table: str, device: str) -> str:
+    """Where a model is trained: networks on the device of torch, forests on the processor; ValueError for no device."""
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        raise ValueError(f"device must be 'cpu' or 'cuda', got {device!r}")
+    return "cpu" if table in ("synthetic", "higgs") else device
 
 
 def live_trainer(experiment: Experiment, train: Training, seed: int) -> Trainer:
@@ -69,42 +77,42 @@ def _forest(data: Path | None, device: str) -> Training:
 def _collisions(data: Path | None, device: str) -> Training:
     from autobct.paper import higgs
     from autobct.paper.data.files import data_folder
-    from autobct.paper.data.higgs import load_collisions
+    from autobct.paper.data.higgs import HOW, load_collisions
 
-    collisions = load_collisions(data_folder(data))
+    collisions = load_collisions(data_folder(data, HOW))
     return lambda params, seed: higgs.train(params, seed, collisions)
 
 
 def _patches(data: Path | None, device: str) -> Training:
     from autobct.paper import cnn
     from autobct.paper.data.files import data_folder
-    from autobct.paper.data.patches import load_patches
+    from autobct.paper.data.patches import HOW, load_patches
     from autobct.paper.device import device_named
 
     place = device_named(device)
-    loaded = cnn.load(load_patches(data_folder(data)), place)
+    loaded = cnn.load(load_patches(data_folder(data, HOW)), place)
     return lambda params, seed: cnn.train(params, seed, loaded, place)
 
 
 def _scenes(data: Path | None, device: str) -> Training:
     from autobct.paper import scenes
     from autobct.paper.data.files import data_folder
-    from autobct.paper.data.scenes import load_scenes
+    from autobct.paper.data.scenes import HOW, load_scenes
     from autobct.paper.device import device_named
 
     place = device_named(device)
-    loaded = scenes.load(load_scenes(data_folder(data)), place)
+    loaded = scenes.load(load_scenes(data_folder(data, HOW)), place)
     return lambda params, seed: scenes.train(dict(params), seed, loaded, place)
 
 
 def _transactions(data: Path | None, device: str) -> Training:
     from autobct.paper import autoencoder
     from autobct.paper.data.files import data_folder
-    from autobct.paper.data.fraud import load_transactions
+    from autobct.paper.data.fraud import HOW, load_transactions
     from autobct.paper.device import device_named
 
     place = device_named(device)
-    loaded = autoencoder.load(load_transactions(data_folder(data)), place)
+    loaded = autoencoder.load(load_transactions(data_folder(data, HOW)), place)
 
     def train(params: Mapping[str, Any], seed: int) -> Outcome:
         whole = {**params, "code": math.floor(params["code"] + 0.5)}  # round(9 u_2 + 1)

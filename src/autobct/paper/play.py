@@ -95,7 +95,7 @@ class Player:
             price=experiment.price,
             score_range=_UNIT,
             cost_range=_UNIT,
-            prior=experiment.first_belief,
+            prior=experiment.prior,
             policy=self.policy,
             recall=self.recall,
             overhead=self.overhead,

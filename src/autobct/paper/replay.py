@@ -105,6 +105,13 @@ def replay_of(table: Table, dim: int) -> Replay:
 def recorded(name: str, dim: int, folder: Path | None = None) -> Replay:
     """The table of that name that came with the package, or the one in a folder; TableError or FileNotFoundError."""
     if folder is not None:
-        return replay_of(read_table(folder / f"{name}.csv"), dim)
+        return _named(folder / f"{name}.csv", name, dim)
     with resources.as_file(resources.files("autobct.paper") / "tables" / f"{name}.csv") as path:
-        return replay_of(read_table(path), dim)
+        return _named(path, name, dim)
+
+
+def _named(path: Path, name: str, dim: int) -> Replay:
+    table = read_table(path)
+    if table.name != name:
+        raise TableError(f"'{path}' holds the trainings of {table.name!r}, but those of {name!r} are needed")
+    return replay_of(table, dim)

@@ -24,14 +24,18 @@ class DataError(ValueError):
     """A data file that cannot be used; one sentence says which and why."""
 
 
-def data_folder(given: str | os.PathLike[str] | None = None) -> Path:
-    """The folder of the paper's data: `given`, or AUTOBCT_DATA; where that holds a folder paper/, it is meant."""
+def data_folder(given: str | os.PathLike[str] | None = None, how: str = "") -> Path:
+    """The folder of the paper's data: `given`, or AUTOBCT_DATA; where that holds a folder paper/, it is meant.
+
+    how: to fill it, for the message that there is none
+    """
     told = os.fspath(given) if given is not None else os.environ.get(VARIABLE, "")
+    fill = f"; to fill one, {how}" if how else ""
     if not told:
-        raise FileNotFoundError(f"the paper's data is needed: name its folder with --data DIR or in {VARIABLE}")
+        raise FileNotFoundError(f"the paper's data is needed: name its folder with --data DIR or in {VARIABLE}{fill}")
     folder = Path(told)
     if not folder.is_dir():
-        raise FileNotFoundError(f"the data folder {told!r} does not exist or is not a folder")
+        raise FileNotFoundError(f"the data folder {told!r} does not exist or is not a folder{fill}")
     return folder / "paper" if (folder / "paper").is_dir() else folder
 
 

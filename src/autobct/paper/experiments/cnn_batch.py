@@ -7,6 +7,7 @@ t = 0.357, and 2.7 / 7.5 = (2.7 / 5) / 1.5 = 0.36.  So t = total minutes / 7.5; 
 
 from __future__ import annotations
 
+from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.tuning.parameter import Int
 from autobct.tuning.scale import Affine
@@ -18,7 +19,7 @@ BATCH = Experiment(
     title="Breast-cancer patches, batch size",
     source="section 4.2.1, table 4; appendix D.2",
     table="cnn-batch",
-    prior="cnn-batch",
+    prior=paper_prior("cnn-batch"),
     basis="cubic",
     score_noise=0.15,
     cost_noise=0.1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.paper.experiments.cnn_batch import PATCHES
 from autobct.tuning.parameter import Float
@@ -12,7 +13,7 @@ RATE = Experiment(
     title="Breast-cancer patches, learning rate",
     source="section 4.2.2, table 5; appendix D.3",
     table="cnn-r",
-    prior="cnn-r",
+    prior=paper_prior("cnn-r"),
     basis="cubic",
     score_noise=0.15,
     cost_noise=0.1,

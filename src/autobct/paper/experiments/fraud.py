@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.tuning.parameter import Float
 from autobct.tuning.scale import Affine
@@ -18,7 +19,7 @@ FRAUD = Experiment(
     title="Credit-card fraud, scale of an autoencoder",
     source="section 4.3, table 11; appendix D.7",
     table="fraud",
-    prior="fraud",
+    prior=paper_prior("fraud"),
     basis="cubic",
     score_noise=0.15,
     cost_noise=0.1,

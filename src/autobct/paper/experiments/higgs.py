@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.tuning.parameter import Float
 from autobct.tuning.scale import Affine
@@ -18,7 +19,7 @@ HIGGS = Experiment(
     title="Higgs, share of the data for a random forest",
     source="section 4.3, table 9; appendix D.5",
     table="higgs",
-    prior="higgs",
+    prior=paper_prior("higgs"),
     basis="cubic",
     score_noise=0.05,
     cost_noise=0.1,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.tuning.parameter import Int
 from autobct.tuning.scale import Affine
@@ -26,7 +27,7 @@ PLAIN = Experiment(
     title="Intel scenes, epochs of the Plain network",
     source="section 4.3, table 10; appendix D.6",
     table="intel-plain",
-    prior="intel",
+    prior=paper_prior("intel"),
     basis="cubic",
     score_noise=0.15,
     cost_noise=0.1,

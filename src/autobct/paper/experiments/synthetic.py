@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.tuning.parameter import Int
 from autobct.tuning.scale import Affine
@@ -13,7 +14,7 @@ MAP_2 = Experiment(
     title="Synthetic, number of trees",
     source="section 4.1.1, table 1; appendix D.1",
     table="synthetic",
-    prior="synthetic",
+    prior=paper_prior("synthetic"),
     basis="cubic",
     score_noise=0.05,
     cost_noise=0.1,
