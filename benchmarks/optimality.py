@@ -80,7 +80,7 @@ class Effort:
         return (self.fine if cell.price == PRICES[0] else self.coarse)[paper_prior(cell.prior).dim - 1]
 
 
-FULL = Effort((4000, 1500), (1000, 300), (100, 20), (1e-4, 1e-4), (1e-3, 1e-3), 2000)
+FULL = Effort((4000, 1500), (1000, 300), (100, 20), (1e-4, 3e-4), (1e-3, 1e-3), 2000)
 QUICK = Effort((300, 60), (300, 60), (8, 2), (1e-2, 1e-2), (1e-2, 1e-2), 100)
 
 
