@@ -18,9 +18,10 @@ from typing import Any, Literal
 import numpy as np
 
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
-from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.prior import Expectations, Prior, default_prior
+from autobct.belief.prior import Expectations, Prior
+from autobct.tuning.candidates import refinable, spread
+from autobct.tuning.first import first_belief
 from autobct.tuning.price import Price, parse_price
 from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
 from autobct.tuning.space import Space
@@ -46,6 +47,7 @@ class Stated:
     cost_guess:   without a cost_range: the cost of a typical run per unit of score, from the price
     fixed:        units are the user's own (a prior, or a scale instead of a range) and stay as they are, (score, cost)
     overhead:     of every run, in units of the score range
+    spreads:      candidates are an even spread, to be refined where runs turn out well
     """
 
     score_scale: Scale
@@ -56,6 +58,7 @@ class Stated:
     fixed: tuple[bool, bool]
     recall: bool
     overhead: float
+    spreads: bool = False
 
 
 Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
@@ -148,8 +151,9 @@ def problem_of(
         bool(recall),
         finite_number(overhead, "overhead", least=0.0),
     )
-    controls = _controls(told_space, candidates)
-    return put(told_space, told_price, controls, stated)
+    spreads = candidates is None and prior is None and refinable(told_space)
+    controls = spread(told_space) if spreads else _controls(told_space, candidates)
+    return put(told_space, told_price, controls, replace(stated, spreads=spreads))
 
 
 def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> Problem:
@@ -158,10 +162,15 @@ def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ran
     guessed = stated.cost_guess * score_scale.unit if typical is None else typical
     log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
     cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
-    first = stated.prior or default_prior(basis_for(space), _expectations(cost_range))
+    first = stated.prior or first_belief(space, _expectations(cost_range))
     terms = _terms(price, score_scale, cost_scale, first, stated)
     shown = (score_scale, cost_range, typical)
     return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
+
+
+def is_spread(problem: Problem) -> bool:
+    """Whether candidates may be added around the best models."""
+    return problem.stated.spreads
 
 
 def at_price(problem: Problem, price: Price) -> Problem:
@@ -178,18 +187,6 @@ def _terms(price: Price, score: Scale, cost: Affine | AffineLog, prior: Prior, s
         recall=stated.recall,
         overhead=stated.overhead + _least(cost, per_score),
     )
-
-
-def basis_for(space: Space) -> Basis:
-    """The basis used when no prior is given: the paper's in one and two dimensions, quadratic beyond.
-
-    Powers of every number, products of each two, and an indicator for every choice of a category.
-    """
-    numbers = len(space.numeric)
-    if numbers == space.dim and numbers in (1, 2):
-        return cubic() if numbers == 1 else additive_quartic()
-    degree = {0: 1, 1: 3, 2: 4}.get(numbers, 2)
-    return additive(space.dim, degree=degree, indicators=[i for group in space.groups for i in group])
 
 
 def _score_scale(score_range: Sequence[float] | Affine | AffineLog | None, direction: object) -> Scale:

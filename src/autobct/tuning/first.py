@@ -1,0 +1,54 @@
+"""The first belief of a space: what its parameters usually do to score and cost."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from autobct.belief.basis import Basis, additive, additive_quartic, cubic
+from autobct.belief.learning import Growth, learning_prior
+from autobct.belief.prior import Expectations, Prior, default_prior
+from autobct.tuning.parameter import Categorical, Int, Parameter
+from autobct.tuning.space import Space
+
+_ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
+_DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over the range of any other number
+_FARTHEST = 6.0  # log ratio of the ends of a whole number beyond which costs do not follow any more
+_SMALL = -1.6  # log of how much smaller a typical run is where more than two numbers are tuned
+
+
+def first_belief(space: Space, expected: Expectations) -> Prior:
+    """The belief before any run: the paper's basis for one or two numbers, else one that learns its scale."""
+    numbers = len(space.numeric)
+    if numbers == space.dim and numbers in (1, 2):
+        return default_prior(basis_for(space), expected)
+    tuned = [parameter for parameter in space.parameters if parameter.count != 1]
+    choices = tuple(p.count if isinstance(p, Categorical) else 0 for p in tuned)
+    unknown = expected.cost_level == 0.0
+    level = expected.cost_level + (_SMALL if unknown else 0.0)
+    return _learning(choices, tuple(growth_of(p) for p in tuned), level, expected.cost_spread)
+
+
+@lru_cache(maxsize=16)  # the same space is put into other units again and again
+def _learning(choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float) -> Prior:
+    return learning_prior(choices, growths, cost_level=level, cost_spread=spread)
+
+
+def growth_of(parameter: Parameter) -> Growth:
+    """By how much the log cost rises from the lowest to the highest value: whole numbers are usually sizes."""
+    if not isinstance(parameter, Int):
+        return Growth(0.0, _DIMENSIONLESS)
+    ratio = min(math.log(parameter.high / max(parameter.low, 1)), _FARTHEST) if parameter.high > 1 else 0.0
+    return Growth(_ELASTICITY * max(ratio, 0.0), math.hypot(_ELASTICITY_SD * ratio, 0.1 * math.sqrt(12.0)))
+
+
+def basis_for(space: Space) -> Basis:
+    """The paper's basis in one and two dimensions, and its pattern beyond.
+
+    Powers of every number, products of each two, and an indicator for every choice of a category.
+    """
+    numbers = len(space.numeric)
+    if numbers == space.dim and numbers in (1, 2):
+        return cubic() if numbers == 1 else additive_quartic()
+    degree = {0: 1, 1: 3, 2: 4}.get(numbers, 2)
+    return additive(space.dim, degree=degree, indicators=[i for group in space.groups for i in group])
