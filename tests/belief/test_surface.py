@@ -60,8 +60,12 @@ def test_size_is_bounded_but_every_parameter_has_its_main_effects(parameters: li
     assert {term[0][0] for term in built.terms if len(term) == 1} == set(range(len(parameters)))
 
 
-def test_the_bump_is_highest_at_the_centre() -> None:
-    built = surface([0, 0, 2])
-    weights = built.bump(0.5)
-    heights = built.basis(np.array([[0.5, 0.5, 1, 0], [0.5, 0.5, 0, 1], [0.0, 0.5, 1, 0], [1, 1, 1, 0]])) @ weights
-    assert heights[0] == heights[1] > heights[2] > heights[3]
+def test_a_hill_is_a_parabola_with_its_top_where_it_should_be() -> None:
+    built = surface([0, 3, 0])
+    weights = built.hill({0: (0.3, 0.5), 1: (2, 0.4)})
+    line = np.linspace(0, 1, 101)
+    controls = np.stack([line, *np.tile([0.0, 1.0, 0.0], (101, 1)).T, np.full(101, 0.9)], axis=-1)
+    heights = built.basis(controls) @ weights
+    np.testing.assert_allclose(heights - heights.max(), -0.5 * 6 * np.sqrt(5) * (line - 0.3) ** 2, atol=1e-9)
+    other = built.basis(np.array([[0.3, 0, 0, 1, 0.2]])) @ weights
+    assert other[0] - heights.max() == pytest.approx(0.4)

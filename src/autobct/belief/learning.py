@@ -5,7 +5,7 @@ The numbers are means over real surfaces of many families, see the page; a run l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,22 +66,24 @@ def learning_prior(
     *,
     cost_level: float,
     cost_spread: float,
+    tops: Mapping[int, tuple[float, float]] | None = None,
     habits: Habits | None = None,
 ) -> Prior:
     """A first belief that learns how much scores differ.
 
     parameters: number of choices of each, 0 for a number;  growths: of the log cost over each of them
+    tops:       where the score of some parameters is expected to be best, and how firmly; see `Surface.hill`
     """
     told = habits or Habits()
     of_score, of_cost = surface(parameters), surface(parameters, degree=2, size=0)
-    members = ensemble_of(of_score, told)
+    members = ensemble_of(of_score, told, tops or {})
     mixture = members.prior()
     model = Model(of_score.basis, of_cost.basis, mixture.noise, told.cost_noise, LOG_LINEAR)
     cost = _cost(of_cost, growths, cost_level, cost_spread, told)
     return Prior(model, Belief(mixture.gaussian(), cost), members)
 
 
-def ensemble_of(of_score: Surface, habits: Habits) -> Ensemble:
+def ensemble_of(of_score: Surface, habits: Habits, tops: Mapping[int, tuple[float, float]]) -> Ensemble:
     """The members: the habits' settings in turn, with relevances that spread evenly over what is usual."""
     count, parameters = habits.members, len(of_score.parameters)
     relevances = np.exp(habits.relevance_sd * ndtri(np.clip(kronecker(count, parameters), 1e-6, 1.0 - 1e-6)))
@@ -101,9 +103,15 @@ def ensemble_of(of_score: Surface, habits: Habits) -> Ensemble:
         noises=np.square(np.array(noises)[turns % len(noises)]),
         amplitudes=amplitudes,
         log_prior=log_prior - np.log(np.exp(log_prior).sum()),
-        bump=of_score.bump(habits.bump),
+        bump=of_score.hill({**_centre(of_score, habits), **tops}),
         level=habits.level,
     )
+
+
+def _centre(of_score: Surface, habits: Habits) -> dict[int, tuple[float, float]]:
+    """The centre is expected to be better than the corners, all numbers alike."""
+    numbers = [which for which, choices in enumerate(of_score.parameters) if not choices]
+    return {which: (0.5, habits.bump / np.sqrt(len(numbers))) for which in numbers}
 
 
 def _cost(of_cost: Surface, growths: Sequence[Growth], level: float, spread: float, habits: Habits) -> Gaussian:

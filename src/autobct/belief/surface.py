@@ -11,7 +11,7 @@ differ over the whole cube: priors for them can be read off real surfaces, and m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 
@@ -66,11 +66,20 @@ class Surface:
         ]
         return float(np.prod(shares))
 
-    def bump(self, height: float) -> Array:
-        """Weights, (J,), of a hill over the centre: `height` in all, shared evenly among the numbers."""
-        numbers = max(sum(choices == 0 for choices in self.parameters), 1)
-        chosen = [len(term) == 1 and self.parameters[term[0][0]] == 0 and term[0][1] == 2 for term in self.terms]
-        return np.where(chosen, -height / np.sqrt(numbers), 0.0)
+    def hill(self, tops: Mapping[int, tuple[float, float]]) -> Array:
+        """Weights, (J,), of a hill: for some parameters the place of its top and its height.
+
+        For a number -(u - top)^2 with `height` as the weight of its curvature; for a category the choice on top.
+        """
+        weights = np.zeros(self.basis.size)
+        for row, term in enumerate(self.terms):
+            if len(term) == 1 and term[0][0] in tops:
+                (which, degree), (top, height) = term[0], tops[term[0][0]]
+                if self.parameters[which]:
+                    weights[row] = height / np.sqrt(self.parameters[which]) * (degree - 1 == top)
+                elif degree <= 2:
+                    weights[row] = -height if degree == 2 else -height * np.sqrt(15.0) * (1.0 - 2.0 * top)
+        return weights
 
 
 def surface(parameters: Sequence[int], *, degree: int | None = None, size: int = SIZE) -> Surface:

@@ -12,8 +12,12 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.belief.basis import kronecker
+from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.parameter import Categorical, Float, Int
 from autobct.tuning.space import Space
+
+GRID = 2
+"""Numbers for which a grid is fine enough."""
 
 FEW = 128
 """Values of a space of which all are candidates."""
@@ -35,13 +39,17 @@ def refinable(space: Space) -> bool:
     """Whether the values are too many to look at all: beyond two numbers, more of them than an even spread has."""
     counts = [parameter.count for parameter in space.parameters]
     few = None not in counts and math.prod(filter(None, counts)) <= FEW
-    return not few and (bool(space.groups) or space.dim > 2)
+    return not few and (bool(space.groups) or space.dim > GRID)
 
 
-def spread(space: Space, size: int = SPREAD) -> Array:
-    """Centre, cheaper centres, then an even spread.  (G, p), no two alike."""
-    centre = _at(space, [0.5] * len(_tuned(space)))
-    cheap = [_at(space, [low if isinstance(p, Int) else 0.5 for p in _tuned(space)]) for low in _CHEAP]
+def spread(space: Space, hints: Hints = NOTHING, size: int = SPREAD) -> Array:
+    """Centre, cheaper centres, all with what was guessed, then an even spread.  (G, p), no two alike."""
+    guessed = {which: _uniform(_tuned(space)[which], place) for which, place in hints.guess}
+    middles = [[low if isinstance(p, Int) else 0.5 for p in _tuned(space)] for low in _CHEAP]
+    centre, *cheap = (
+        _at(space, [guessed.get(which, u) for which, u in enumerate(middle)])
+        for middle in ([0.5] * len(_tuned(space)), *middles)
+    )
     points = kronecker(size, len(_tuned(space)))
     inner = np.array([not isinstance(p, Categorical) for p in _tuned(space)])
     middle = slice(size // 3)
@@ -85,6 +93,18 @@ def distinct(controls: Sequence[Array]) -> Array:
 
 def _tuned(space: Space) -> list[Float | Int | Categorical]:
     return [parameter for parameter in space.parameters if parameter.count != 1]
+
+
+def _uniform(parameter: Float | Int | Categorical, place: float) -> float:
+    """A uniform that draws the value at this place: the middle of its share where there are several values."""
+    if isinstance(parameter, Categorical):
+        return (place + 0.5) / parameter.count
+    if isinstance(parameter, Int) and parameter.log:
+        value = parameter.from_unit(place)
+        return math.log((value + 0.5) / parameter.low) / math.log((parameter.high + 1) / parameter.low)
+    if parameter.count is None:
+        return place
+    return (round(place * (parameter.count - 1)) + 0.5) / parameter.count
 
 
 def _at(space: Space, point: Sequence[float]) -> Array:

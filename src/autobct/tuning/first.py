@@ -6,39 +6,66 @@ import math
 from functools import lru_cache
 
 from autobct.belief.basis import Basis, additive, additive_quartic, cubic
-from autobct.belief.learning import Growth, learning_prior
+from autobct.belief.learning import Growth, Habits, learning_prior
 from autobct.belief.prior import Expectations, Prior, default_prior
+from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.parameter import Categorical, Int, Parameter
 from autobct.tuning.space import Space
 
 _ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
 _DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over the range of any other number
+_KNOWN = 0.7  # elasticity of the cost in a number that is known to make runs dear; half as uncertain as that
+_ANYTHING = 1.0  # by how much the log cost changes over the range of any number where nothing is as usual
+_GUESSED = 0.3  # height of a hill over a guess, in amplitudes
 _FARTHEST = 6.0  # log ratio of the ends of a whole number beyond which costs do not follow any more
 _SMALL = -1.6  # log of how much smaller a typical run is where more than two numbers are tuned
 
 
-def first_belief(space: Space, expected: Expectations) -> Prior:
-    """The belief before any run: the paper's basis for one or two numbers, else one that learns its scale."""
+PAPER = (1, 2)
+"""Numbers for which the paper's basis is the default: those for which value maps are shipped."""
+
+
+def learns(space: Space, hints: Hints) -> bool:
+    """Whether the default belief of a space is one that learns its scale."""
     numbers = len(space.numeric)
-    if numbers == space.dim and numbers in (1, 2):
+    return numbers != space.dim or numbers not in PAPER or hints != NOTHING
+
+
+def first_belief(space: Space, expected: Expectations, hints: Hints) -> Prior:
+    """The belief before any run: the paper's basis for one or two numbers, else one that learns its scale."""
+    if not learns(space, hints):
         return default_prior(basis_for(space), expected)
     tuned = [parameter for parameter in space.parameters if parameter.count != 1]
     choices = tuple(p.count if isinstance(p, Categorical) else 0 for p in tuned)
     unknown = expected.cost_level == 0.0
     level = expected.cost_level + (_SMALL if unknown else 0.0)
-    return _learning(choices, tuple(growth_of(p) for p in tuned), level, expected.cost_spread)
+    growths = tuple(growth_of(p, known=i in hints.growing, usual=hints.usual) for i, p in enumerate(tuned))
+    return _learning(choices, growths, level, expected.cost_spread, hints)
 
 
 @lru_cache(maxsize=16)  # the same space is put into other units again and again
-def _learning(choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float) -> Prior:
-    return learning_prior(choices, growths, cost_level=level, cost_spread=spread)
+def _learning(
+    choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float, hints: Hints
+) -> Prior:
+    tops = {which: (place, _GUESSED * hints.strength) for which, place in hints.guess}
+    habits = Habits() if hints.usual else Habits(bump=0.0)
+    return learning_prior(choices, growths, cost_level=level, cost_spread=spread, tops=tops, habits=habits)
 
 
-def growth_of(parameter: Parameter) -> Growth:
-    """By how much the log cost rises from the lowest to the highest value: whole numbers are usually sizes."""
-    if not isinstance(parameter, Int):
+def growth_of(parameter: Parameter, *, known: bool = False, usual: bool = True) -> Growth:
+    """By how much the log cost rises from the lowest to the highest value: whole numbers are usually sizes.
+
+    known: it does rise;  usual: whether to expect so of whole numbers
+    """
+    if isinstance(parameter, Categorical):
         return Growth(0.0, _DIMENSIONLESS)
-    ratio = min(math.log(parameter.high / max(parameter.low, 1)), _FARTHEST) if parameter.high > 1 else 0.0
+    whole = isinstance(parameter, Int)
+    least = 1.0 if whole else 1e-3 * parameter.high
+    ratio = min(math.log(parameter.high / max(parameter.low, least)), _FARTHEST) if parameter.high > least > 0 else 0.0
+    if known:
+        return Growth(_KNOWN * max(ratio, 1.0), 0.5 * _KNOWN * max(ratio, 1.0))
+    if not whole or not usual:
+        return Growth(0.0, _DIMENSIONLESS if usual else _ANYTHING)
     return Growth(_ELASTICITY * max(ratio, 0.0), math.hypot(_ELASTICITY_SD * ratio, 0.1 * math.sqrt(12.0)))
 
 

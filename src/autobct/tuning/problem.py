@@ -21,7 +21,8 @@ from autobct.belief.arrays import Array, finite_array, finite_number, whole_numb
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
 from autobct.tuning.candidates import refinable, spread
-from autobct.tuning.first import first_belief
+from autobct.tuning.first import first_belief, learns
+from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.price import Price, parse_price
 from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
 from autobct.tuning.space import Space
@@ -31,6 +32,9 @@ Direction = Literal["maximize", "minimize"]
 
 OVERHEAD = 0.002
 """Fixed price of every run in units of the score range: ends loops of runs that cost nothing."""
+
+LEARNED_OVERHEAD = 0.001
+"""The same where the scale of the score is learned, as it may be a small part of its range."""
 
 _TYPICAL_PRICE = 0.02  # without a cost_range: a run is taken to be worth about so much of the score range
 UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
@@ -47,6 +51,7 @@ class Stated:
     cost_guess:   without a cost_range: the cost of a typical run per unit of score, from the price
     fixed:        units are the user's own (a prior, or a scale instead of a range) and stay as they are, (score, cost)
     overhead:     of every run, in units of the score range
+    hints:        what was said to shape the default belief
     spreads:      candidates are an even spread, to be refined where runs turn out well
     """
 
@@ -58,6 +63,7 @@ class Stated:
     fixed: tuple[bool, bool]
     recall: bool
     overhead: float
+    hints: Hints = NOTHING
     spreads: bool = False
 
 
@@ -123,7 +129,11 @@ def problem_of(
     prior: Prior | None = None,
     recall: bool = True,
     candidates: Array | int | None = None,
-    overhead: float = OVERHEAD,
+    overhead: float | None = None,
+    guess: Mapping[str, Any] | None = None,
+    guess_strength: float = 1.0,
+    increases_cost: Sequence[str] = (),
+    expect_usual: bool = True,
 ) -> Problem:
     """The problem a user described.
 
@@ -133,14 +143,20 @@ def problem_of(
                  (0, 1) with a prior of the user's
     prior:       a first belief of the user's, in model units; otherwise `default_prior` of a basis for the space
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
-    overhead:    a fixed price of every run, in units of the score range
+    overhead:    a fixed price of every run, in units of the score range; OVERHEAD or LEARNED_OVERHEAD if not given
+    guess, guess_strength, increases_cost, expect_usual:  see `Hints`; not together with a prior
 
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
     told_space, told_price = Space.of(space), parse_price(price)
     _check_prior(prior, told_space)
     _check_flag(recall, "recall")
+    hints = hints_of(told_space, guess, guess_strength, increases_cost, expect_usual)
+    if prior is not None and hints != NOTHING:
+        raise ValueError("guess, increases_cost and expect_usual shape the default belief; leave them out with a prior")
+    learning = prior is None and learns(told_space, hints)
     fixed = prior is not None
+    least = LEARNED_OVERHEAD if learning else OVERHEAD
     stated = Stated(
         _score_scale(score_range, direction),
         score_range is not None,
@@ -149,11 +165,12 @@ def problem_of(
         prior,
         (fixed or isinstance(score_range, Affine | AffineLog), fixed or isinstance(cost_range, Affine | AffineLog)),
         bool(recall),
-        finite_number(overhead, "overhead", least=0.0),
+        least if overhead is None else finite_number(overhead, "overhead", least=0.0),
+        hints,
+        learning and candidates is None and refinable(told_space),
     )
-    spreads = candidates is None and prior is None and refinable(told_space)
-    controls = spread(told_space) if spreads else _controls(told_space, candidates)
-    return put(told_space, told_price, controls, replace(stated, spreads=spreads))
+    controls = spread(told_space, hints) if stated.spreads else _controls(told_space, candidates)
+    return put(told_space, told_price, controls, stated)
 
 
 def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> Problem:
@@ -162,7 +179,7 @@ def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ran
     guessed = stated.cost_guess * score_scale.unit if typical is None else typical
     log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
     cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
-    first = stated.prior or first_belief(space, _expectations(cost_range))
+    first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints)
     terms = _terms(price, score_scale, cost_scale, first, stated)
     shown = (score_scale, cost_range, typical)
     return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)

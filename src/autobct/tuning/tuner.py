@@ -29,7 +29,7 @@ from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, 
 from autobct.tuning.policy import Policy
 from autobct.tuning.position import Position, decide
 from autobct.tuning.price import Price
-from autobct.tuning.problem import OVERHEAD, Direction, Problem, at_price, is_spread, problem_of
+from autobct.tuning.problem import Direction, Problem, at_price, is_spread, problem_of
 from autobct.tuning.ranges import notes_of, shown
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.scale import Affine, AffineLog
@@ -71,7 +71,11 @@ class Tuner:
         max_runs: int | None = None,
         max_cost: float | None = None,
         candidates: Array | int | None = None,
-        overhead: float = OVERHEAD,
+        overhead: float | None = None,
+        guess: Mapping[str, Any] | None = None,
+        guess_strength: float = 1.0,
+        increases_cost: Sequence[str] = (),
+        expect_usual: bool = True,
         seed: int | None = None,
     ) -> None:
         problem = problem_of(
@@ -84,6 +88,10 @@ class Tuner:
             recall=recall,
             candidates=candidates,
             overhead=overhead,
+            guess=guess,
+            guess_strength=guess_strength,
+            increases_cost=increases_cost,
+            expect_usual=expect_usual,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
         self._max_cost = None if max_cost is None else positive_number(max_cost, "max_cost", example=3600)
