@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from autobct.belief.basis import Basis, additive, additive_quartic, cubic
@@ -20,6 +21,9 @@ _GUESSED = 0.3  # height of a hill over a guess, in amplitudes
 _FARTHEST = 6.0  # log ratio of the ends of a whole number beyond which costs do not follow any more
 _SMALL = -1.6  # log of how much smaller a typical run is where more than two numbers are tuned
 
+
+HABITS = Habits()
+"""How scores and costs usually behave: what `benchmarks/habits.py` compares."""
 
 PAPER = (1, 2)
 """Numbers for which the paper's basis is the default: those for which value maps are shipped."""
@@ -40,15 +44,15 @@ def first_belief(space: Space, expected: Expectations, hints: Hints) -> Prior:
     unknown = expected.cost_level == 0.0
     level = expected.cost_level + (_SMALL if unknown else 0.0)
     growths = tuple(growth_of(p, known=i in hints.growing, usual=hints.usual) for i, p in enumerate(tuned))
-    return _learning(choices, growths, level, expected.cost_spread, hints)
+    habits = HABITS if hints.usual else replace(HABITS, bump=0.0)
+    return _learning(choices, growths, level, expected.cost_spread, hints, habits)
 
 
 @lru_cache(maxsize=16)  # the same space is put into other units again and again
 def _learning(
-    choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float, hints: Hints
+    choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float, hints: Hints, habits: Habits
 ) -> Prior:
     tops = {which: (place, _GUESSED * hints.strength) for which, place in hints.guess}
-    habits = Habits() if hints.usual else Habits(bump=0.0)
     return learning_prior(choices, growths, cost_level=level, cost_spread=spread, tops=tops, habits=habits)
 
 
