@@ -47,7 +47,7 @@ class Habits:
     interactions: tuple[float, ...] = (0.2, 0.4)
     noises: tuple[float, ...] = (0.1, 0.25)
     bump: float = 0.25
-    cost_noise: float = 0.15
+    cost_noise: float = 0.2
     cost_bend: float = 0.08
     cost_choice: float = 0.2
 

@@ -25,19 +25,16 @@ _SMALL = -1.6  # log of how much smaller a typical run is where more than two nu
 HABITS = Habits()
 """How scores and costs usually behave: what `benchmarks/habits.py` compares."""
 
-PAPER = (1, 2)
-"""Numbers for which the paper's basis is the default: those for which value maps are shipped."""
-
 
 def learns(space: Space, hints: Hints) -> bool:
-    """Whether the default belief of a space is one that learns its scale."""
-    numbers = len(space.numeric)
-    return numbers != space.dim or numbers not in PAPER or hints != NOTHING
+    """Whether the default belief of a space is one that learns its scale: beyond one or two plain numbers."""
+    plain = space.dim == len(space.numeric) <= 2
+    return not plain or hints != NOTHING
 
 
-def first_belief(space: Space, expected: Expectations, hints: Hints) -> Prior:
-    """The belief before any run: the paper's basis for one or two numbers, else one that learns its scale."""
-    if not learns(space, hints):
+def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning: bool) -> Prior:
+    """The belief before any run.  learning: see `learns`."""
+    if not learning:
         return default_prior(basis_for(space), expected)
     tuned = [parameter for parameter in space.parameters if parameter.count != 1]
     choices = tuple(p.count if isinstance(p, Categorical) else 0 for p in tuned)
