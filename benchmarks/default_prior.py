@@ -19,7 +19,8 @@ import numpy as np
 
 import autobct
 from autobct.belief.prior import Expectations, default_prior
-from autobct.tuning.problem import OVERHEAD, basis_for
+from autobct.tuning.first import basis_for
+from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.space import Space
 
 DIMS, SURFACES, PRICES = (1, 2, 4), 16, (0.003, 0.01, 0.03, 0.1)

@@ -19,7 +19,7 @@ def chromium():
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "run.html"
-    path.write_text(page_of(story_of(many(max_runs=5))), encoding="utf-8")
+    path.write_text(page_of(story_of(many(max_runs=5, price=1e-5))), encoding="utf-8")
     return path.as_uri()
 
 

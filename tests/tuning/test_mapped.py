@@ -14,8 +14,8 @@ from autobct import Affine, Categorical, Float, Int, Stop, Train, Tuner, exact, 
 from autobct.maps import library, store
 from autobct.maps.library import save_map
 from autobct.tuning import choice
+from autobct.tuning.first import basis_for
 from autobct.tuning.policy import MapPolicy, mapped
-from autobct.tuning.problem import basis_for
 from autobct.tuning.space import Space
 from autobct.value.foresight import foresight
 from autobct.value.lookahead import one_run_values

@@ -17,16 +17,21 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.belief.basis import Basis, additive_quartic, check_basis, cubic, largest_features, probe_controls
 from autobct.belief.cost import LOG_LINEAR
+from autobct.belief.ensemble import Ensemble
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """A model and a first belief in it: x_0 and everything needed to update it."""
+    """A model and a first belief in it: x_0 and everything needed to update it.
+
+    ensemble: where the scale of the score is not known but learned: the members whose mixture the belief is
+    """
 
     model: Model
     belief: Belief
+    ensemble: Ensemble | None = None
 
     def __post_init__(self) -> None:
         """Shapes must go together: one weight for every basis function."""

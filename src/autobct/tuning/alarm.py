@@ -92,10 +92,13 @@ def _step(runs: int, ratio: float, z: float | None) -> tuple[int, float]:
 def surprise(before: Learned, run: Run) -> Surprise:
     """How far a run is from what was predicted.  before: what was known, on the scales that this run shows."""
     problem, belief, model = before.problem, before.belief, before.problem.prior.model
-    score = predict(belief.score, model.score_basis(run.control), noise_at(model.score_noise, run.control))
+    noise = noise_at(model.score_noise, run.control) if before.evidence is None else before.evidence.noise
+    score = predict(belief.score, model.score_basis(run.control), noise)
     cost = predict(belief.cost, model.cost_basis(run.control), noise_at(model.cost_noise, run.control))
     learned_score = score_learned(before, run)
-    diverged = learned_score is not None and learned_score != problem.score_observed(run.score or 0.0)
+    diverged = learned_score is not None and (
+        learned_score != problem.score_observed(run.score or 0.0) or _only_bad(before, learned_score)
+    )
     observed = float(model.cost_model.to_observation(np.asarray(problem.cost_observed(run.cost))))
     z_score = None if learned_score is None or diverged else (learned_score - float(score.mean)) / _sd(score.var)
     return Surprise(
@@ -104,6 +107,11 @@ def surprise(before: Learned, run: Run) -> Surprise:
         believed_score=float(problem.score_scale.to_raw(float(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
     )
+
+
+def _only_bad(before: Learned, score: float) -> bool:
+    """Whether a belief that learns its scale takes a score for bad and no more: it is in the lower half."""
+    return before.evidence is not None and score < float(np.median(before.evidence.scores))
 
 
 def raised(watch: Watch, seen: Surprise, run: Run, number: int) -> Alarm | None:

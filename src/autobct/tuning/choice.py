@@ -6,7 +6,7 @@ from autobct.belief.cost import LOG_LINEAR
 from autobct.maps.container import MapFileError
 from autobct.maps.library import shipped_map
 from autobct.maps.store import shipped
-from autobct.tuning.policy import MapPolicy, Policy, check_policy, mapped, relaxed
+from autobct.tuning.policy import MapPolicy, Policy, check_policy, frugal, mapped, relaxed
 from autobct.tuning.problem import Problem
 from autobct.value.map import MapMismatch, mismatches
 from autobct.value.simulate import ControlValues
@@ -37,7 +37,13 @@ def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[ControlVal
 
 
 def default_policy(problem: Problem, seed: int) -> tuple[ControlValues, str]:
-    """The shipped map that fits the problem, else depth 2 on the fly; and a sentence that says which, and why."""
+    """The default, and a sentence that says which it is, and why.
+
+    Improvement per price where the scale is learned and the best model may be returned; else the shipped map that fits
+    the problem; else depth 2 on the fly.
+    """
+    if problem.prior.ensemble is not None and problem.terms.recall:
+        return frugal()(problem.controls, seed), "Improvement per price, one run ahead."
     name = shipped_for(problem)
     try:
         return _on_shipped(name, problem, seed), f"The value map {name} that came with the package."

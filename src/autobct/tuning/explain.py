@@ -103,7 +103,7 @@ def explained(position: Position, policy: ControlValues, decision: Decision, ala
         decision=decision,
         stop_value=position.in_hand,
         stop_sd=None if position.in_hand is None else float(unit * sds[_in_hand(position)]),
-        best=train_at(position, chosen, float(values[chosen])) if possible else None,
+        best=train_at(position, chosen, float(values[chosen]), policy) if possible else None,
         score_sd=float(unit * sds[chosen]),
         cost_low=low,
         cost_high=high,

@@ -6,7 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
-from autobct.belief.gaussian import Belief
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.ensemble import MOST, Ensemble, compressed
+from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.kalman import update
 from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
@@ -16,16 +20,30 @@ _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom o
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The first finished runs, from which an ensemble learns.  features: (n, J),  scores: (n,).
+
+    noise: standard deviation of what no surface explains, as learned
+    """
+
+    features: Array
+    scores: Array
+    noise: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Learned:
     """What is known after some runs.
 
     problem:  with the ranges that the runs have shown;  belief: in its model units
     scores:   of the last finished run at each control, in model units, as they were learned
+    evidence: where the scale of the score is learned too
     """
 
     problem: Problem
     belief: Belief
     scores: Mapping[bytes, float] = field(default_factory=dict)
+    evidence: Evidence | None = None
 
 
 def learned(problem: Problem, history: Sequence[Run]) -> Learned:
@@ -50,16 +68,48 @@ def extended(known: Learned, history: Sequence[Run], run: Run) -> tuple[Learned,
 
 
 def after(known: Learned, run: Run) -> Learned:
-    """What is known after one more run on the same scales; a failure is weak evidence of a score of zero."""
+    """What is known after one more run on the same scales; a failure is weak evidence of a score of zero.
+
+    Where the scale is learned a failure says nothing of scores; `failing` knows where runs fail.
+    """
     problem, model = known.problem, known.problem.prior.model
     score, cost = score_learned(known, run), problem.cost_observed(run.cost)
-    belief = model.observe(known.belief, run.control, score=score, cost=cost)
+    evidence = None
+    if problem.prior.ensemble is None:
+        belief = model.observe(known.belief, run.control, score=score, cost=cost)
+        if score is None:
+            weak = update(belief.score, model.score_basis(run.control), _FAILURE_NOISE, 0.0)
+            belief = replace(belief, score=weak)
+    else:
+        of_score, of_cost, evidence = known.belief.score, known.belief.cost, known.evidence
+        if score is not None or _dearer(known, run):
+            of_cost = model.observe(known.belief, run.control, score=None, cost=cost).cost
+        if score is not None:
+            of_score, evidence = _weighed(known, problem.prior.ensemble, model.score_basis(run.control), score)
+        belief = Belief(of_score, of_cost)
     if score is None:
-        weak = update(belief.score, model.score_basis(run.control), _FAILURE_NOISE, 0.0)
-        return replace(known, belief=replace(belief, score=weak))
+        return replace(known, belief=belief)
     place = run.control.tobytes()
     others = {control: value for control, value in known.scores.items() if control != place}
-    return Learned(problem, belief, {**others, place: problem.score_observed(_score(run))})
+    return Learned(problem, belief, {**others, place: problem.score_observed(_score(run))}, evidence)
+
+
+def _dearer(known: Learned, run: Run) -> bool:
+    """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish."""
+    model, believed = known.problem.prior.model, known.belief.cost.mean
+    observed = model.cost_model.to_observation(np.asarray(known.problem.cost_observed(run.cost)))
+    return float(observed) > float(model.cost_basis(run.control) @ believed)
+
+
+def _weighed(known: Learned, ensemble: Ensemble, features: Array, score: float) -> tuple[Gaussian, Evidence]:
+    """The belief of an ensemble after one more run: of all members while runs are few, then of their mixture."""
+    seen = known.evidence
+    rows = features[None] if seen is None else np.concatenate([seen.features, features[None]])
+    scores = np.array([score]) if seen is None else np.append(seen.scores, score)
+    if seen is not None and len(seen.scores) >= MOST:
+        return update(known.belief.score, features, seen.noise, float(compressed(scores)[-1])), seen
+    mixture = ensemble.posterior(rows, compressed(scores))
+    return mixture.gaussian(), Evidence(rows, scores, mixture.noise)
 
 
 def score_learned(known: Learned, run: Run) -> float | None:

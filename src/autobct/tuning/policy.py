@@ -15,13 +15,13 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices, finite_number, whole_number
 from autobct.value.foresight import foresight
 from autobct.value.gittins import gittins_indices
-from autobct.value.lookahead import Continuation, never
+from autobct.value.lookahead import Continuation, never, one_run_values
 from autobct.value.map import ValueMap
 from autobct.value.on_the_fly import Level, on_the_fly, promising
 from autobct.value.regression import smoother
 from autobct.value.rules import monte_carlo
 from autobct.value.simulate import ControlValues
-from autobct.value.state import State, Terms
+from autobct.value.state import State, Terms, run_price, stop_value
 
 Policy = Callable[[Array, int], ControlValues]
 """(candidate controls (G, p), seed) -> control values."""
@@ -173,11 +173,35 @@ def gittins() -> Policy:
     return lambda controls, seed: lambda state, terms, runs: gittins_indices(state, terms)
 
 
+@dataclass(frozen=True, slots=True)
+class Frugal:
+    """Values of the policy `frugal`: (best reward of stopping) + rate at which a run pays x price of the cheapest."""
+
+    def __call__(self, state: State, terms: Terms, runs: int) -> Array:
+        """In score units, above the reward of stopping exactly where a run is worth its price.  (..., G)."""
+        if not state.kept.shape[-1]:
+            return self.net(state, terms)
+        prices, stop = run_price(state, terms), stop_value(state)[..., None]
+        return np.asarray(stop + (self.net(state, terms) - stop) * (prices.min(axis=-1, keepdims=True) / prices))
+
+    def net(self, state: State, terms: Terms) -> Array:
+        """What a run at each candidate and the better of stopping before and after it are worth.  (..., G)."""
+        return one_run_values(state, terms)
+
+
+def frugal() -> Policy:
+    """The run with the highest expected improvement per price; stop when none is worth its own.
+
+    One run of foresight: on real surfaces, which no belief knows, it decides better than deeper foresight does.
+    """
+    return lambda controls, seed: Frugal()
+
+
 def check_policy(policy: object) -> None:
     """A policy is what `relaxed()` returns, not `relaxed` itself."""
     if isinstance(policy, ValueMap):
         raise TypeError("policy must come from a call, got a ValueMap; write policy=mapped(value_map)")
-    if not callable(policy) or policy in (relaxed, exact, sampled, gittins, mapped):
+    if not callable(policy) or policy in (relaxed, exact, sampled, gittins, mapped, frugal):
         raise TypeError(f"policy must come from a call, got {policy!r}; write e.g. policy=relaxed(depth=2)")
 
 

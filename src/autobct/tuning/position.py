@@ -15,10 +15,11 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.limits import Left, Mask
+from autobct.tuning.policy import Frugal
 from autobct.tuning.problem import Problem
 from autobct.value.lookahead import one_run_values
 from autobct.value.simulate import ControlValues
-from autobct.value.state import State, run_price, stop_value
+from autobct.value.state import State, Terms, run_price, stop_value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,7 @@ class Position:
     asked:     runs asked for so far, those under way included;  runs: those told
     in_hand:   the believed score of the model that would be returned now, in the user's units; None if none
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
+    finishes:  (G,) probability that a run finishes; None where that is no question
     """
 
     problem: Problem
@@ -42,6 +44,7 @@ class Position:
     in_hand: float | None
     left: Left | None = None
     cheapest: float | None = None
+    finishes: Array | None = None
 
     @property
     def stop_value(self) -> float:
@@ -59,8 +62,18 @@ def control_values(position: Position, policy: ControlValues, problem: Problem |
     if position.last.any():
         once = one_run_values(position.state, terms)
         values = np.where(position.last & (values > -np.inf), once, values)
+    values = _if_it_finishes(values, position, policy, terms)
     values[position.untried] = -np.inf
     return values
+
+
+def _if_it_finishes(values: Array, position: Position, policy: ControlValues, terms: Terms) -> Array:
+    """A run that fails leaves what was in hand, and its price is spent all the same.  (G,)."""
+    if position.finishes is None:
+        return values
+    stop, prices = position.stop_value, run_price(position.state, terms)
+    spent = prices.min() if isinstance(policy, Frugal) else prices  # in the units of its values
+    return np.asarray(stop + position.finishes * (values - stop) - (1.0 - position.finishes) * spent)
 
 
 def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
@@ -72,22 +85,23 @@ def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
     chosen = int(values.argmax())
     if values[chosen] == -np.inf:
         return Stop("horizon", position.runs, position.in_hand), chosen
-    train = train_at(position, chosen, float(values[chosen]))
+    train = train_at(position, chosen, float(values[chosen]), policy)
     if position.asked > 0 and values[chosen] <= position.stop_value:
         return Stop("not worth it", position.runs, train.stop_value, train), chosen
     return train, chosen
 
 
-def train_at(position: Position, chosen: int, value: float) -> Train:
+def train_at(position: Position, chosen: int, value: float, policy: ControlValues) -> Train:
     """The run at a candidate in the user's units.  value: of it, in model units."""
     problem, state = position.problem, position.state
+    net = float(policy.net(state, problem.terms)[chosen]) if isinstance(policy, Frugal) else value
     price = float(run_price(state, problem.terms)[chosen])
     cost = (price - problem.terms.overhead) / problem.terms.price
     return Train(
         trial=position.asked,
         params=problem.space.params(problem.controls[chosen]),
         control=problem.controls[chosen],
-        expected_gain=problem.raw_gain(round(value + price - position.stop_value, 12) + 0.0),  # no dust, no minus zero
+        expected_gain=problem.raw_gain(round(net + price - position.stop_value, 12) + 0.0),  # no dust, no minus zero
         expected_cost=float(problem.cost_scale.to_raw(cost)),
         price_of_run=problem.raw_gain(price),
         overhead=problem.raw_gain(problem.terms.overhead),

@@ -18,9 +18,11 @@ from typing import Any, Literal
 import numpy as np
 
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
-from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.prior import Expectations, Prior, default_prior
+from autobct.belief.prior import Expectations, Prior
+from autobct.tuning.candidates import refinable, spread
+from autobct.tuning.first import first_belief, learns
+from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.price import Price, parse_price
 from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
 from autobct.tuning.space import Space
@@ -30,6 +32,9 @@ Direction = Literal["maximize", "minimize"]
 
 OVERHEAD = 0.002
 """Fixed price of every run in units of the score range: ends loops of runs that cost nothing."""
+
+LEARNED_OVERHEAD = 0.001
+"""The same where the scale of the score is learned, as it may be a small part of its range."""
 
 _TYPICAL_PRICE = 0.02  # without a cost_range: a run is taken to be worth about so much of the score range
 UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
@@ -46,6 +51,9 @@ class Stated:
     cost_guess:   without a cost_range: the cost of a typical run per unit of score, from the price
     fixed:        units are the user's own (a prior, or a scale instead of a range) and stay as they are, (score, cost)
     overhead:     of every run, in units of the score range
+    hints:        what was said to shape the default belief
+    learning:     the default belief is one that learns its scale
+    spreads:      candidates are an even spread, to be refined where runs turn out well
     """
 
     score_scale: Scale
@@ -56,6 +64,9 @@ class Stated:
     fixed: tuple[bool, bool]
     recall: bool
     overhead: float
+    hints: Hints = NOTHING
+    learning: bool = False
+    spreads: bool = False
 
 
 Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
@@ -120,7 +131,11 @@ def problem_of(
     prior: Prior | None = None,
     recall: bool = True,
     candidates: Array | int | None = None,
-    overhead: float = OVERHEAD,
+    overhead: float | None = None,
+    guess: Mapping[str, Any] | None = None,
+    guess_strength: float = 1.0,
+    increases_cost: Sequence[str] = (),
+    expect_usual: bool = True,
 ) -> Problem:
     """The problem a user described.
 
@@ -128,16 +143,22 @@ def problem_of(
     score_range: scores expected from the lowest to the highest; (0, 1) if not given, until a run shows otherwise
     cost_range:  costs expected from the cheapest to the dearest params; guessed from the price if not given, or
                  (0, 1) with a prior of the user's
-    prior:       a first belief of the user's, in model units; otherwise `default_prior` of a basis for the space
+    prior:       a first belief of the user's, in model units; otherwise `first_belief` of the space
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
-    overhead:    a fixed price of every run, in units of the score range
+    overhead:    a fixed price of every run, in units of the score range; OVERHEAD or LEARNED_OVERHEAD if not given
+    guess, guess_strength, increases_cost, expect_usual:  see `Hints`; not together with a prior
 
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
     told_space, told_price = Space.of(space), parse_price(price)
     _check_prior(prior, told_space)
     _check_flag(recall, "recall")
+    hints = hints_of(told_space, guess, guess_strength, increases_cost, expect_usual)
+    if prior is not None and hints != NOTHING:
+        raise ValueError("guess, increases_cost and expect_usual shape the default belief; leave them out with a prior")
+    learning = prior is None and learns(told_space, hints)
     fixed = prior is not None
+    least = LEARNED_OVERHEAD if learning else OVERHEAD
     stated = Stated(
         _score_scale(score_range, direction),
         score_range is not None,
@@ -146,9 +167,12 @@ def problem_of(
         prior,
         (fixed or isinstance(score_range, Affine | AffineLog), fixed or isinstance(cost_range, Affine | AffineLog)),
         bool(recall),
-        finite_number(overhead, "overhead", least=0.0),
+        least if overhead is None else finite_number(overhead, "overhead", least=0.0),
+        hints,
+        learning,
+        learning and candidates is None and refinable(told_space),
     )
-    controls = _controls(told_space, candidates)
+    controls = spread(told_space, hints) if stated.spreads else _controls(told_space, candidates)
     return put(told_space, told_price, controls, stated)
 
 
@@ -158,10 +182,15 @@ def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ran
     guessed = stated.cost_guess * score_scale.unit if typical is None else typical
     log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
     cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
-    first = stated.prior or default_prior(basis_for(space), _expectations(cost_range))
+    first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints, learning=stated.learning)
     terms = _terms(price, score_scale, cost_scale, first, stated)
     shown = (score_scale, cost_range, typical)
     return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
+
+
+def is_spread(problem: Problem) -> bool:
+    """Whether candidates may be added around the best models."""
+    return problem.stated.spreads
 
 
 def at_price(problem: Problem, price: Price) -> Problem:
@@ -178,18 +207,6 @@ def _terms(price: Price, score: Scale, cost: Affine | AffineLog, prior: Prior, s
         recall=stated.recall,
         overhead=stated.overhead + _least(cost, per_score),
     )
-
-
-def basis_for(space: Space) -> Basis:
-    """The basis used when no prior is given: the paper's in one and two dimensions, quadratic beyond.
-
-    Powers of every number, products of each two, and an indicator for every choice of a category.
-    """
-    numbers = len(space.numeric)
-    if numbers == space.dim and numbers in (1, 2):
-        return cubic() if numbers == 1 else additive_quartic()
-    degree = {0: 1, 1: 3, 2: 4}.get(numbers, 2)
-    return additive(space.dim, degree=degree, indicators=[i for group in space.groups for i in group])
 
 
 def _score_scale(score_range: Sequence[float] | Affine | AffineLog | None, direction: object) -> Scale:

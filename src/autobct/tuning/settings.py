@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.problem import Problem, Stated
 from autobct.tuning.scale import is_log
 from autobct.tuning.space import Parameter
@@ -29,6 +30,7 @@ def settings_of(problem: Problem, **others: Any) -> dict[str, Any]:
         "recall": stated.recall,
         "overhead": stated.overhead,
         "candidates": len(problem.controls),
+        **_hints(stated.hints, problem),
         **others,
     }
 
@@ -40,6 +42,19 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
+    }
+
+
+def _hints(hints: Hints, problem: Problem) -> dict[str, Any]:
+    """What was said to shape the default belief; nothing if nothing was."""
+    if hints == NOTHING:
+        return {}
+    names = [name for name, p in zip(problem.space.names, problem.space.parameters, strict=True) if p.count != 1]
+    return {
+        "guess": {names[which]: place for which, place in hints.guess},
+        "guess_strength": hints.strength,
+        "increases_cost": [names[which] for which in hints.growing],
+        "expect_usual": hints.usual,
     }
 
 

@@ -17,7 +17,7 @@ from autobct.tuning.history import Run
 from autobct.tuning.limits import Deadline, Left
 from autobct.tuning.policy import Policy
 from autobct.tuning.price import Price
-from autobct.tuning.problem import OVERHEAD, Direction
+from autobct.tuning.problem import Direction
 from autobct.tuning.progress import Callback, listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.scale import Affine, AffineLog
@@ -46,7 +46,11 @@ def tune(
     max_cost: float | None = None,
     deadline: float | str | datetime.datetime | datetime.timedelta | None = None,
     candidates: Array | int | None = None,
-    overhead: float = OVERHEAD,
+    overhead: float | None = None,
+    guess: Mapping[str, Any] | None = None,
+    guess_strength: float = 1.0,
+    increases_cost: Sequence[str] = (),
+    expect_usual: bool = True,
     on_failure: Literal["record", "raise"] = "record",
     callbacks: Sequence[Callback] = (),
     verbose: bool | TextIO = False,
@@ -70,6 +74,10 @@ def tune(
     deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
     candidates:   how many settings to choose among, or these as controls in the unit cube, (G, p)
     overhead:     a fixed price of every run, in units of the score range: deciding and launching are never free
+    guess:        values that you expect to be good, of some or all parameters: {"learning_rate": 1e-3}
+    guess_strength:  how firmly: 1 as a rule, 0 not at all, 3 if you are nearly sure
+    increases_cost:  names of numbers that make runs dearer: ["n_estimators"]
+    expect_usual: False if the centre of the space is no better than its corners, and whole numbers are no sizes
     on_failure:   "record" goes on after a failed run, "raise" ends the tuning with a TuningError
     callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
                   a range that was left (`Note`) or a model alarm (`Alarm`); one that raises is dropped with a warning
@@ -92,6 +100,10 @@ def tune(
         max_cost=max_cost,
         candidates=candidates,
         overhead=overhead,
+        guess=guess,
+        guess_strength=guess_strength,
+        increases_cost=increases_cost,
+        expect_usual=expect_usual,
         seed=seed,
     )
     decisions: list[Decision] = []

@@ -16,10 +16,12 @@ from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
+from autobct.tuning.candidates import around, distinct
 from autobct.tuning.certified import certificate_of
 from autobct.tuning.choice import chosen_policy
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.explain import Explanation, explained
+from autobct.tuning.failing import chances
 from autobct.tuning.fold import Learned, extended
 from autobct.tuning.forecast import Forecast, forecast
 from autobct.tuning.history import Note, Run
@@ -27,7 +29,7 @@ from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, 
 from autobct.tuning.policy import Policy
 from autobct.tuning.position import Position, decide
 from autobct.tuning.price import Price
-from autobct.tuning.problem import OVERHEAD, Direction, Problem, at_price, problem_of
+from autobct.tuning.problem import Direction, Problem, at_price, is_spread, problem_of
 from autobct.tuning.ranges import notes_of, shown
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.scale import Affine, AffineLog
@@ -40,6 +42,7 @@ from autobct.value.state import State, keep
 
 __all__ = ["Run", "Tuner"]
 
+_REMEMBERED = 64  # models that are candidates for being returned, where candidates are renewed
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
 
@@ -68,7 +71,11 @@ class Tuner:
         max_runs: int | None = None,
         max_cost: float | None = None,
         candidates: Array | int | None = None,
-        overhead: float = OVERHEAD,
+        overhead: float | None = None,
+        guess: Mapping[str, Any] | None = None,
+        guess_strength: float = 1.0,
+        increases_cost: Sequence[str] = (),
+        expect_usual: bool = True,
         seed: int | None = None,
     ) -> None:
         problem = problem_of(
@@ -81,22 +88,24 @@ class Tuner:
             recall=recall,
             candidates=candidates,
             overhead=overhead,
+            guess=guess,
+            guess_strength=guess_strength,
+            increases_cost=increases_cost,
+            expect_usual=expect_usual,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
         self._max_cost = None if max_cost is None else positive_number(max_cost, "max_cost", example=3600)
         self._seed = 0 if seed is None else whole_number(seed, "seed", example=0, least=0)
         self._policy = policy
         self._values, self._policy_note = chosen_policy(policy, problem, self._seed)
-        model, controls = problem.prior.model, problem.controls
-        self._features = model.score_basis(controls), model.cost_basis(controls)  # (G, J) each
-        self._noise = (
-            noise_at(model.score_noise, controls, "score_noise"),
-            noise_at(model.cost_noise, controls, "cost_noise"),
-        )
+        self._spread = problem.controls if is_spread(problem) and policy is None else None
         self._start(problem)
 
     def _start(self, problem: Problem) -> None:
+        if self._spread is not None:
+            problem = replace(problem, controls=self._spread)
         self._known = Learned(problem, problem.prior.belief)
+        self._look(problem)
         self._watch = Watch()
         self._alarm: Alarm | None = None
         self._runs: list[Run] = []
@@ -105,6 +114,36 @@ class Tuner:
         self._failed: set[int] = set()
         self._pending: dict[int, tuple[Train, int]] = {}
         self._asked, self._heard, self._charged = 0, 0, 0.0
+
+    def _look(self, problem: Problem) -> None:
+        """Features and noise at the candidates, (G, J) and (G,) each: what every decision needs of them."""
+        model, controls = problem.prior.model, problem.controls
+        self._features = model.score_basis(controls), model.cost_basis(controls)
+        self._noise = (
+            noise_at(model.score_noise, controls, "score_noise"),
+            noise_at(model.cost_noise, controls, "cost_noise"),
+        )
+
+    def _refine(self) -> None:
+        """Candidates around the best models, anew after every run; those that were trained stay."""
+        if self._spread is None:
+            return
+        problem, old = self.problem, self.problem.controls
+        trained = [old[index] for index in (*self._finished, *self._failed)]
+        trained += [train.control for train, _ in self._pending.values()]
+        best = self._kept(list(self._finished))
+        if best.size:
+            rng = np.random.default_rng((self._seed, len(self._runs)))
+            near = around(problem.space, old[best], rng=rng)
+        else:
+            near = old[:0]
+        controls = distinct([*self._spread, *trained, *near])
+        self._known = replace(self._known, problem=replace(problem, controls=controls))
+        self._look(self.problem)
+        places = {control.tobytes(): index for index, control in enumerate(controls)}
+        self._finished = {places[old[index].tobytes()]: run for index, run in self._finished.items()}
+        self._failed = {places[old[index].tobytes()] for index in self._failed}
+        self._pending = {n: (train, places[train.control.tobytes()]) for n, (train, _) in self._pending.items()}
 
     @property
     def problem(self) -> Problem:
@@ -214,7 +253,9 @@ class Tuner:
             untried = ~allowed
             state = self._state(np.flatnonzero(untried))
             last = is_last(state, problem, left.amount, allowed)
-        return Position(problem, state, untried, last, self._asked, len(self._runs), self._in_hand(), left, cheapest)
+        finishes = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, self._runs)
+        made = self._asked, len(self._runs)
+        return Position(problem, state, untried, last, *made, self._in_hand(), left, cheapest, finishes)
 
     def _budget(self) -> Left | None:
         """What max_cost leaves after all runs, those under way as expected."""
@@ -279,6 +320,11 @@ class Tuner:
 
     def _candidate(self, control: Array) -> int:
         found = np.flatnonzero(np.all(self.problem.controls == control, axis=-1))
+        if not found.size and self._spread is not None and control.shape == (self.problem.space.dim,):
+            controls = np.concatenate([self.problem.controls, control[None]])  # a candidate of another moment
+            self._known = replace(self._known, problem=replace(self.problem, controls=controls))
+            self._look(self.problem)
+            return len(controls) - 1
         if not found.size:
             raise ValueError(
                 f"no candidate of this tuner is at {np.asarray(control).tolist()}; was it of another space?"
@@ -306,6 +352,15 @@ class Tuner:
             self._finished.pop(chosen, None)
             self._finished[chosen] = number
         self._runs.append(replace(run, believed=self.believed_score(run.control)))
+        self._forget()
+        self._refine()
+
+    def _forget(self) -> None:
+        """Of very many models only the best can be returned: memory and time stay the same however many runs."""
+        if self._spread is not None and len(self._finished) > _REMEMBERED:
+            best = set(self._kept(list(self._finished)).tolist())
+            recent = list(self._finished)[-_REMEMBERED // 2 :]
+            self._finished = {i: run for i, run in self._finished.items() if i in best or i in recent}
 
     def _state(self, barred: Indices | None = None) -> State:
         """The belief at the candidates; runs under way count as finished with their predicted outcome.
@@ -327,10 +382,11 @@ class Tuner:
         """The belief at some of the candidates, as `view` has it, with nothing in hand."""
         (score, cost), (score_noise, cost_noise) = self._features, self._noise
         none = np.empty(0, dtype=np.intp)
+        learned = self._known.evidence
         return State(
             Seen(belief.score, score[shown]),
             Seen(belief.cost, cost[shown]),
-            score_noise[shown],
+            score_noise[shown] if learned is None else np.full(len(shown), learned.noise),
             cost_noise[shown],
             none,
         )
@@ -381,6 +437,7 @@ class Tuner:
             other._start(problem if fixed else shown(problem, ()))
             return other
         other._known = replace(known, problem=problem)
+        other._look(problem)
         for name in ("_runs", "_notes", "_finished", "_failed", "_pending"):
             setattr(other, name, copy.copy(getattr(self, name)))
         return other

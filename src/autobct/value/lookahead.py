@@ -172,13 +172,22 @@ def _block(cov: Array, columns: Indices) -> Array:
 
 def _stop_lines(state: State, terms: Terms) -> tuple[Array, Array]:
     """Each returnable model's believed score, a line in the surprise of a run at g.  (..., G, M + 1) each."""
-    gains = score_gains(state)
-    own = np.diagonal(gains, axis1=-2, axis2=-1)[..., None]
+    own, slopes = _stop_slopes(state)
     fresh = state.score.mean[..., None]
     hand = kept_means(state)[..., None, :]
-    slopes = gather(gains, np.maximum(state.kept, 0)[..., None, :])
     shape = np.broadcast_shapes(fresh.shape[:-1], hand.shape[:-1])
     intercepts = np.concatenate(
         [np.broadcast_to(hand, (*shape, hand.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
     )
     return intercepts, np.concatenate([slopes, np.broadcast_to(own, (*slopes.shape[:-1], 1))], axis=-1)
+
+
+def _stop_slopes(state: State) -> tuple[Array, Array]:
+    """By how much a run at g moves its own score, (..., G, 1), and those of the models in hand, (..., G, M)."""
+    kept = np.maximum(state.kept, 0)
+    if state.score.mean.ndim > 1 or kept.ndim > 1:
+        gains = score_gains(state)
+        return np.diagonal(gains, axis1=-2, axis2=-1)[..., None], gather(gains, kept[..., None, :])
+    var = variance(state.score)  # one belief: a few rows of its covariance will do
+    sd = np.sqrt(var + np.square(state.score_noise))[:, None]
+    return var[:, None] / sd, state.score.rows(kept).T / sd

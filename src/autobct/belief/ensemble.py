@@ -1,0 +1,159 @@
+"""Many Gaussian beliefs about one score at once, weighed by how well they foretold what was seen.
+
+Before the first run nobody knows by how much scores differ, which parameters matter, how wiggly the score is and how
+much of it no smooth surface explains.  Every member of the ensemble is one answer; Bayes' rule weighs them, and the
+mixture has one mean and one covariance, with which everything else goes on as with any Gaussian belief.
+
+    y = level + a (bump + shape) + noise,    shape ~ N(0, diag(variances_m)),    noise ~ N(0, a^2 noise_m)
+
+Given a shape m, what was seen depends on the amplitude a through three sums of squares only: a grid of amplitudes is
+free.  All of it is linear algebra in the number of runs; after `MOST` runs the mixture itself becomes the belief.
+
+| here | shape |
+|---|---|
+| M members (shapes), A amplitudes, J functions, n runs | |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.gaussian import Gaussian
+
+MOST = 64
+"""Runs after which members are no longer told apart: by then the data have."""
+
+_TOP = 0.6  # of the distance from a typical score to the top of the range: amplitudes beyond are implausible
+_TOP_SPREAD = 0.4  # of log amplitude
+_LEAST_ROOM = 0.02  # a typical score may be at the top already
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ensemble:
+    """What the members expect, in model units.
+
+    variances:   (M, J) of the weights, over a^2; the first function is the constant
+    noises:      (M,) variance of what no function explains, over a^2
+    amplitudes:  (A,) standard deviations of the score over the cube;  log_prior: (A,) their log probabilities
+    bump:        (J,) mean weights over a
+    level:       mean weight of the constant
+    """
+
+    variances: Array
+    noises: Array
+    amplitudes: Array
+    log_prior: Array
+    bump: Array
+    level: float
+
+    def prior(self) -> Mixture:
+        """The mixture before any run."""
+        return self.posterior(np.empty((0, self.variances.shape[1])), np.empty(0))
+
+    def posterior(self, features: Array, scores: Array) -> Mixture:
+        """The mixture after n runs.  features: (n, J),  scores: (n,)."""
+        count, members = len(scores), len(self.noises)
+        scaled = features * self.variances[:, None]  # (M, n, J)
+        cov = scaled @ features.T
+        at = np.arange(count)
+        cov[:, at, at] += self.noises[:, None]
+        root = np.asarray(np.linalg.cholesky(cov), dtype=np.float64)  # (M, n, n)
+        sides = np.stack([scores - self.level * features[:, 0], features @ self.bump], axis=-1)
+        whitened = _solved(root, np.broadcast_to(sides, (members, count, 2)))
+        gain = _solved(root, scaled)  # (M, n, J)
+        from_data, from_bump = np.moveaxis(np.swapaxes(gain, -1, -2) @ whitened, -1, 0)  # (M, J) each
+        level = np.zeros(features.shape[1])
+        level[0] = self.level
+        return Mixture(
+            weights=self._weights(root, whitened, scores),
+            amplitudes=self.amplitudes,
+            from_data=level + from_data,
+            from_bump=self.bump - from_bump,
+            variances=self.variances,
+            gain=gain,
+            noises=self.noises,
+        )
+
+    def _weights(self, root: Array, whitened: Array, scores: Array) -> Array:
+        """Posterior probabilities of all pairs of a shape and an amplitude.  (M, A)."""
+        a, count = self.amplitudes, whitened.shape[1]
+        data, bump = whitened[..., 0], whitened[..., 1]
+        log_det = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
+        squares = [np.sum(x * y, axis=-1)[:, None] for x, y in ((data, data), (data, bump), (bump, bump))]
+        fit = squares[0] / a**2 - 2.0 * squares[1] / a + squares[2]
+        log_weights = self.log_prior + _room(a, scores) - log_det[:, None] - count * np.log(a) - 0.5 * fit
+        weights = np.exp(log_weights - log_weights.max())
+        return np.asarray(weights / weights.sum())
+
+
+def _solved(root: Array, sides: Array) -> Array:
+    return np.asarray(np.linalg.solve(root, sides), dtype=np.float64)
+
+
+def _room(amplitudes: Array, scores: Array) -> Array:
+    """Log probability, up to a constant, of an amplitude where scores can rise only so far.  (A,)."""
+    if not scores.size:
+        return np.zeros_like(amplitudes)
+    room = max(1.0 - float(np.median(scores)), _LEAST_ROOM)
+    return np.asarray(-0.5 * np.square(np.maximum(np.log(amplitudes / (_TOP * room)), 0.0) / _TOP_SPREAD))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """The members after some runs: N(from_data + a from_bump, a^2 (variances - gain' gain)) with probability weights.
+
+    weights: (M, A);  from_data, from_bump, variances: (M, J);  gain: (M, n, J);  noises: (M,)
+    """
+
+    weights: Array
+    amplitudes: Array
+    from_data: Array
+    from_bump: Array
+    variances: Array
+    gain: Array
+    noises: Array
+
+    @property
+    def shapes(self) -> Array:
+        """Probability of each shape, (M,)."""
+        return np.asarray(self.weights.sum(axis=-1))
+
+    def gaussian(self) -> Gaussian:
+        """The Gaussian with the mixture's mean and covariance."""
+        probability = self.shapes
+        safe = np.maximum(probability, 1e-300)
+        first, second = (self.weights @ self.amplitudes**k / safe for k in (1, 2))  # E a, E a^2 given the shape
+        means = self.from_data + first[:, None] * self.from_bump
+        mean = probability @ means
+        unsure = np.sqrt(probability * np.maximum(second - first**2, 0.0))[:, None] * self.from_bump
+        apart = np.sqrt(probability)[:, None] * (means - mean)
+        known = np.sqrt(probability * second)[:, None, None] * self.gain
+        cov = np.diag((probability * second) @ self.variances)
+        for part, sign in ((unsure, 1.0), (apart, 1.0), (known.reshape(-1, mean.size), -1.0)):
+            cov += sign * (part.T @ part)
+        return Gaussian(mean, (cov + cov.T) / 2)
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of what no function explains, over all members."""
+        return float(np.sqrt((self.weights @ self.amplitudes**2) @ self.noises))
+
+    @property
+    def amplitude(self) -> float:
+        """Root mean square of the amplitude."""
+        return float(np.sqrt((self.weights @ self.amplitudes**2).sum()))
+
+
+def compressed(scores: Array, *, least: float = 0.01) -> Array:
+    """Scores with the lower half drawn together: how bad the bad ones are says little about where the best is.
+
+    Below the median m, m - y becomes s log(1 + (m - y) / s) with s the distance from the median to the best.  (n,).
+    """
+    if len(scores) < 3:
+        return scores
+    middle = float(np.median(scores))
+    unit = max(float(scores.max()) - middle, least)
+    return np.where(scores >= middle, scores, middle - unit * np.log1p(np.maximum(middle - scores, 0.0) / unit))
