@@ -9,7 +9,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import number
-from autobct.report.believed import MIDDLE, Dial, believed_score, dials, swept
+from autobct.report.believed import MIDDLE, Dial, believed_score, dials
 from autobct.report.chart import Mark, cross, dot, group, ring
 from autobct.report.draw_map import GRID, level_map, map_frame, place
 from autobct.report.draw_slice import Side, sides, slice_chart
@@ -32,7 +32,7 @@ class Drawn:
 
 def belief_charts(story: Story) -> list[Drawn]:
     """All pictures of the belief that the space allows."""
-    turned, (score, cost) = dials(story.problem.space), sides(story)
+    turned, (score, cost) = story.dials, sides(story)
     if len(turned) == 2 and all(dial.numeric for dial in turned):
         pair = (turned[0], turned[1])
         scores = _score_map(story, score, pair), _doubt_map(story, score, pair)
@@ -45,7 +45,7 @@ def belief_charts(story: Story) -> list[Drawn]:
 
 def _matters(story: Story, dial: Dial) -> float:
     """How much the believed score changes along a parameter through the model to use."""
-    middle = believed_score(story.problem, story.belief, swept(story.centre, [dial], GRID))[MIDDLE]
+    middle = believed_score(story.problem, story.belief, story.swept([dial], GRID))[MIDDLE]
     return float(np.ptp(middle))
 
 
@@ -76,7 +76,7 @@ def _cost_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
 def _surface(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Array:
     """Quantiles (5, settings of the second, settings of the first)."""
     across, up = pair
-    quantiles = side.believed(story.problem, story.belief, swept(story.centre, [up, across], GRID))
+    quantiles = side.believed(story.problem, story.belief, story.swept([up, across], GRID))
     columns = GRID if across.numeric else len(across.columns)
     return quantiles.reshape(5, -1, columns)
 
@@ -94,7 +94,9 @@ def _marks(story: Story, pair: tuple[Dial, Dial]) -> list[Markup]:
     for run in story.history:
         best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
         text = f"Run {run.trial + 1}" if faint else run_text(run)
-        mark = Mark(place(pair[0], run.control), place(pair[1], run.control), text, name)
+        if not all(dial.name in run.params for dial in pair):
+            continue
+        mark = Mark(place(pair[0], run), place(pair[1], run), text, name)
         if run.score is None:
             drawn["bad"].append(cross(at, mark))
         else:

@@ -12,6 +12,7 @@ from autobct.report.believed import Dial
 from autobct.report.chart import Frame, area, chart, frame, group, label
 from autobct.report.contour import loops_above
 from autobct.report.svg import Markup, tag
+from autobct.tuning.history import Run
 from autobct.tuning.parameter import Categorical
 
 __all__ = ["GRID", "dial_axis", "level_map", "place"]
@@ -44,8 +45,11 @@ def dial_axis(dial: Dial) -> Axis:
     return parameter_axis(dial.name, dial.parameter)
 
 
-def place(dial: Dial, control: Array) -> float:
-    """Where a control (p,) stands on that axis."""
+def place(dial: Dial, run: Run) -> float:
+    """Where a run stands on that axis; NaN if it had no such parameter."""
+    control = run.control
+    if dial.name not in run.params:
+        return float("nan")
     if isinstance(dial.parameter, Categorical):
         return float(np.argmax(control[list(dial.columns)]))
     return float(control[dial.columns[0]])

@@ -10,7 +10,7 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief
 from autobct.report.axis import Axis, axis_over, number
-from autobct.report.believed import MIDDLE, Dial, believed_cost, believed_score, log_cost, swept
+from autobct.report.believed import MIDDLE, Dial, believed_cost, believed_score, log_cost
 from autobct.report.chart import Frame, Mark, band, chart, cross, dot, frame, group, line, ring
 from autobct.report.draw_map import dial_axis, place
 from autobct.report.story import Story, run_text
@@ -47,14 +47,14 @@ def sides(story: Story) -> tuple[Side, Side]:
 
 def slice_chart(story: Story, side: Side, dial: Dial) -> tuple[Markup, str]:
     """Prior and posterior along one parameter, all others as in the model to use; and the same in words."""
-    controls = swept(story.centre, [dial], _POINTS)
+    controls = story.swept([dial], _POINTS)
     before, after = (side.believed(story.problem, belief, controls) for belief in (story.prior, story.belief))
     steps = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
     at = frame(dial_axis(dial), _value_axis(side, before, after))
     draw = _curves if dial.numeric else _stalks
     shapes = [_prior(at, steps, before, dial.numeric), group(side.colour, *draw(at, steps, after))]
     beside = 0.0 if dial.numeric else _BESIDE
-    where = np.array([place(dial, run.control) + beside for run in story.history])
+    where = np.array([place(dial, run) + beside for run in story.history])
     faint = story.problem.space.dim > len(dial.columns)
     marks = run_marks(story, at, where, side.observed, faint=faint)
     says = _words(side, dial, after, others=faint)
@@ -68,6 +68,8 @@ def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = Fals
     """
     drawn: dict[str, list[Markup]] = {"bad": [], "ink dots faint": [], "ink dots": [], "go": []}
     for run, across, up in zip(story.history, x, y, strict=True):
+        if np.isnan(across):  # the run had no such parameter
+            continue
         best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
         inside = bool(np.isfinite(up) and at.y.low <= up <= at.y.high)
         rim = float(up) if inside else at.y.high if up > at.y.high else at.y.low

@@ -146,5 +146,5 @@ def _cells(line: Line, names: tuple[str, ...], together: bool) -> list[Renderabl
 
 def _params(params: dict[str, object], names: tuple[str, ...], together: bool) -> list[Text]:
     if together:
-        return [Text(one_line(", ".join(number(params.get(name)) for name in names), 200))]
-    return [Text(one_line(number(params.get(name)), 24)) for name in names]
+        return [Text(one_line(", ".join(number(params.get(name, "")) for name in names), 200))]
+    return [Text(one_line(number(params.get(name, "")), 24)) for name in names]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autobct.report.believed import dials
 from autobct.report.draw_belief import Drawn, belief_charts
 from autobct.report.draw_price import price_charts
 from autobct.report.draw_progress import progress_chart, progress_words
@@ -61,7 +60,7 @@ def _progress(story: Story) -> Section:
 
 
 def _belief(story: Story) -> Section:
-    turned = dials(story.problem.space)
+    turned = story.dials
     maps_only = len(turned) == 2 and all(dial.numeric for dial in turned)
     bands = (
         ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,7 +99,7 @@ def rows(story: Story) -> list[Row]:
     going_on, totals, numeric = story.going_on, story.totals, _numeric(story)
     told = []
     for index, run in enumerate(story.history):
-        params = [_param(run.params.get(name), as_number) for name, as_number in numeric.items()]
+        params = [_param(run.params, name, as_number) for name, as_number in numeric.items()]
         values = [run.score, run.cost, float(totals[index + 1]), run.believed, float(going_on[index + 1])]
         cells = (_count(run.trial + 1), *params, *map(_amount, values), _outcome(story, index))
         told.append(Row(cells, best=run is story.best))
@@ -116,14 +117,21 @@ def rows_text(story: Story) -> str:
 def _numeric(story: Story) -> dict[str, bool]:
     """For each parameter whether all its values are numbers."""
     names = story.problem.space.names
-    return {name: all(_is_number(run.params.get(name)) for run in story.history) for name in names}
+    return {name: all(map(_is_number, _values(story, name))) for name in names}
+
+
+def _values(story: Story, name: str) -> list[Any]:
+    return [run.params[name] for run in story.history if name in run.params]
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool | np.bool_)
 
 
-def _param(value: Any, numeric: bool) -> Cell:
+def _param(params: Mapping[str, Any], name: str, numeric: bool) -> Cell:
+    if name not in params:
+        return Cell("", "" if numeric else None)
+    value = params[name]
     return Cell(number(value), repr(float(value)) if numeric else None)
 
 

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis
-from autobct.report.believed import MIDDLE, Dial, dials, swept
+from autobct.report.believed import MIDDLE, Dial
 from autobct.report.draw_map import dial_axis, place
 from autobct.report.draw_slice import Side, sides
 from autobct.report.story import Story
@@ -47,7 +47,7 @@ def history_figure(story: Story) -> Figure:
 
 def belief_slices(story: Story) -> Figure:
     """One row for each parameter: score and cost before the first run and now."""
-    turned = dials(story.problem.space)
+    turned = story.dials
     figure = Figure(figsize=(9.0, 0.6 + 2.7 * len(turned)), layout="constrained")
     for dial, row in zip(turned, figure.subplots(len(turned), 2, squeeze=False), strict=True):
         for side, panel in zip(sides(story), row, strict=True):
@@ -92,14 +92,14 @@ def forecast_figure(forecast: Forecast) -> Figure:
 
 
 def _draw_slice(panel: Axes, story: Story, side: Side, dial: Dial, *, alone: bool) -> None:
-    controls = swept(story.centre, [dial], _POINTS)
+    controls = story.swept([dial], _POINTS)
     before, after = (side.believed(story.problem, belief, controls) for belief in (story.prior, story.belief))
     x = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
     if dial.numeric:
         _draw_curves(panel, x, before, after, _COLOURS[side.colour])
     else:
         _draw_stalks(panel, x, before, after, _COLOURS[side.colour])
-    where = [place(dial, run.control) for run in story.history]
+    where = [place(dial, run) for run in story.history]
     panel.plot(where, side.observed, "o", color="black", alpha=1.0 if alone else 0.4, label="observed")
     axis = dial_axis(dial)
     panel.set_xticks([value for value, _ in axis.ticks], [text for _, text in axis.ticks])

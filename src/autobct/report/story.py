@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief
 from autobct.report.axis import number
-from autobct.report.believed import believed_score
+from autobct.report.believed import Dial, believed_score, dials, swept
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
@@ -106,6 +106,17 @@ class Story:
         model = self.problem.prior.model
         means = model.score_basis(self.problem.controls) @ self.belief.score.mean
         return np.asarray(self.problem.controls[int(means.argmax())])
+
+    @property
+    def dials(self) -> list[Dial]:
+        """The parameters that can be turned there: those that exist."""
+        space = self.problem.space
+        exists = dict(zip(space.names, space.existing(self.centre[None])[0], strict=True))
+        return [dial for dial in dials(space) if exists[dial.name]]
+
+    def swept(self, turned: Sequence[Dial], points: int) -> Array:
+        """Controls (n, p) through it with one or two dials turned, as `swept` has them; what exists may change."""
+        return self.problem.space.canonical(swept(self.centre, turned, points))
 
     @property
     def believed_best(self) -> str:

@@ -6,7 +6,7 @@ On a terminal it is redrawn in place, with the run under way in its last row; in
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich import box
@@ -31,7 +31,7 @@ class Row:
     """One run as in the paper's tables; all numbers in model units.
 
     score, cost, total_cost:  h_n, t_n and the sum of t_1..t_n; a failed run has no score
-    control, params:          u_{n-1}, (p,), and what it stands for
+    control, params:          u_{n-1}, (p,), and what it stands for, "" for a parameter that did not exist
     believed:                 posterior score at the control after this run
     value:                    of going on after this run (V); None where no further run is possible
     """
@@ -57,7 +57,7 @@ def last_row(problem: Problem, history: Sequence[Run], decision: Decision) -> Ro
         cost=to_cost(run.cost),
         total_cost=sum(to_cost(past.cost) for past in history),
         control=run.control,
-        params=run.params,
+        params=_all_named(run.params, problem),
         believed=to_score(run.believed),
         value=None if going_on is None else to_score(going_on.value),
     )
@@ -83,7 +83,10 @@ def _watch_live(decisions: Iterable[Decision], tuner: Tuner, console: Console, h
         for decision in decisions:
             if tuner.history:
                 rows.append(last_row(tuner.problem, tuner.history, decision))
-            live.update(run_table(rows, headers, decision), refresh=True)
+            named = decision
+            if isinstance(decision, Train):
+                named = replace(decision, params=_all_named(decision.params, tuner.problem))
+            live.update(run_table(rows, headers, named), refresh=True)
     return decision
 
 
@@ -131,6 +134,10 @@ def _cells(row: Row) -> list[str]:
 
 def _under_way(number: int, train: Train) -> list[RenderableType]:
     return [str(number), Spinner("dots"), "", "", *_choice(train.control, train.params), "training", ""]
+
+
+def _all_named(params: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
+    return {name: params.get(name, "") for name in problem.space.names}
 
 
 def _choice(control: Array, params: Mapping[str, Any]) -> list[str]:

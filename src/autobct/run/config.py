@@ -15,7 +15,7 @@ from autobct.run.parameters import EXAMPLE, read_space
 from autobct.run.reading import Reading
 from autobct.run.settings import MOST_OUTPUT, Limits, Program, Settings, SettingsError
 from autobct.run.table import Table, duration, flag, mapping, number, one_of, pair, text, whole
-from autobct.run.template import CARRIES_ALL, check_placeholders
+from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.tuning.parameter import Parameter
 from autobct.tuning.price import parse_price
 from autobct.tuning.scale import affine
@@ -197,11 +197,27 @@ def _check_templates(settings: Settings) -> None:
             used.update(check_placeholders(template, settings.space))
         except ValueError as error:
             raise SettingsError(f"{place}: {error}") from None
+    _check_conditional(settings)
     unused = [name for name, parameter in settings.space.items() if name not in used and parameter.count != 1]
     if unused and not used & CARRIES_ALL:
         raise SettingsError(
             f"space.{unused[0]} never reaches the program; write {{{unused[0]}}} (or {{params_json}}) in command"
         )
+
+
+def _check_conditional(settings: Settings) -> None:
+    """A word is left out where its parameter does not exist, so it must not leave a flag or a place behind."""
+    sometimes = {name for name, parameter in settings.space.items() if parameter.when is not None}
+    first, *words = settings.program.command
+    lonely = [word for word in words if word.startswith("{") and placeholders(word) == [word[1:-1]]]
+    for name in [name for word in (first, *lonely) for name in placeholders(word) if name in sometimes]:
+        raise SettingsError(
+            f"command: {{{name}}} is left out where {name} does not exist; write it in one word with its name, "
+            f'e.g. "--{name}={{{name}}}", or use {{params_json}}'
+        )
+    for reading in (settings.score, settings.cost):
+        if found := sometimes.intersection(placeholders(reading.file or "")):
+            raise SettingsError(f"{reading.what}.file: has {{{min(found)}}}, which does not exist in every run")
 
 
 __all__ = ["parse", "read_text"]

@@ -10,6 +10,7 @@ from autobct.run.settings import SettingsError
 from autobct.run.table import Table, flag, mapping, number, one_of, text
 from autobct.run.template import RESERVED
 from autobct.tuning.parameter import Categorical, Float, Int, Parameter
+from autobct.tuning.space import Space
 
 EXAMPLE = 'depth = { type = "int", low = 1, high = 20 }'
 
@@ -26,21 +27,35 @@ def read_space(data: Mapping[str, Any]) -> dict[str, Parameter]:
     space = {name: _parameter(table.need(name, mapping, EXAMPLE), table.where(name)) for name in data}
     if all(parameter.count == 1 for parameter in space.values()):
         raise SettingsError("space has nothing to tune, all of it is constant")
+    try:
+        Space.of(space)
+    except (TypeError, ValueError) as error:  # conditions that cannot be met
+        raise SettingsError(str(error)) from None
     return space
 
 
 def _parameter(data: Mapping[str, Any], path: str) -> Parameter:
     kind = Table(data, path, None).need("type", one_of("int", "float", "categorical"), EXAMPLE)
     if kind == "categorical":
-        return Table(data, path, ("type", "choices")).need("choices", _choices, 'choices = ["a", "b"]')
-    table = Table(data, path, ("type", "low", "high", "log", "step"))
+        table = Table(data, path, ("type", "choices", "when"))
+        chosen = table.need("choices", _choices, 'choices = ["a", "b"]')
+        return Categorical(chosen.choices, when=table.get("when", _when))
+    table = Table(data, path, ("type", "low", "high", "log", "step", "when"))
     low, high = (table.need(key, number, f"{key} = 1") for key in ("low", "high"))
-    options = {"log": table.get("log", flag), "step": table.get("step", number)}
-    told = {key: value for key, value in options.items() if value is not None}
+    options = {"log": table.get("log", flag), "step": table.get("step", number), "when": table.get("when", _when)}
+    told: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     try:
         return Int(low, high, **told) if kind == "int" else Float(low, high, **told)
     except (TypeError, ValueError) as error:
         raise SettingsError(f"{path}: {str(error).partition(': ')[2]}") from None
+
+
+def _when(value: Any) -> dict[str, list[Any]]:
+    """Under which values of others it exists: when = { booster = "dart" }, or a list of values."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f'must be a table of names and values, got {value!r}; write e.g. {{ booster = "dart" }}')
+    told = {name: values if isinstance(values, list) else [values] for name, values in value.items()}
+    return {name: list(_choices(values).choices) for name, values in told.items()}
 
 
 def _choices(value: Any) -> Categorical:

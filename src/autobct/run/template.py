@@ -46,6 +46,11 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return _BRACES.sub(one, text)
 
 
+def has_all(text: str, values: Mapping[str, str]) -> bool:
+    """Whether there is a value for every `{name}`: not where a parameter does not exist in this run."""
+    return all(name in values for name in placeholders(text))
+
+
 def as_text(value: Any) -> str:
     """A parameter's value on a command line: text as it is, numbers so that they read back exactly, true or false."""
     return value if isinstance(value, str) else json.dumps(value)

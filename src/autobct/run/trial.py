@@ -17,7 +17,7 @@ from autobct.run.interrupts import Interrupts
 from autobct.run.process import TIMEOUT, Ended, Order, run_program
 from autobct.run.reading import NoNumberError, Reading, Stamp, check_written
 from autobct.run.settings import Settings
-from autobct.run.template import as_text, filled
+from autobct.run.template import as_text, filled, has_all
 from autobct.tuning.decision import Train
 
 
@@ -149,9 +149,10 @@ class Trainer:
         program, timeout = settings.program, settings.limits.timeout or math.inf
         suffix = "" if program.repeats == 1 else f".{repeat}"
         own = timeout <= allowance.seconds
+        env = {name: filled(value, values) for name, value in program.env.items() if has_all(value, values)}
         return Order(
-            argv=tuple(filled(word, values) for word in program.command),
-            env={**os.environ, **{name: filled(value, values) for name, value in program.env.items()}},
+            argv=tuple(filled(word, values) for word in program.command if has_all(word, values)),
+            env={**os.environ, **env},
             directory=str(self._directory),
             stdout=str(place / f"stdout{suffix}.txt"),
             stderr=str(place / f"stderr{suffix}.txt"),

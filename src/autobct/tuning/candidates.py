@@ -54,7 +54,7 @@ def spread(space: Space, hints: Hints = NOTHING, size: int = SPREAD) -> Array:
     inner = np.array([not isinstance(p, Categorical) for p in _tuned(space)])
     middle = slice(size // 3)
     points[middle] = np.where(inner, 0.5 + _MIDDLE * (points[middle] - 0.5), points[middle])
-    return distinct([centre, *cheap, *(_at(space, point) for point in points.tolist())])
+    return distinct(space.canonical(np.stack([centre, *cheap, *(_at(space, point) for point in points.tolist())])))
 
 
 def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = AROUND) -> Array:
@@ -69,11 +69,12 @@ def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = A
         if isinstance(parameter, Categorical):
             choices = slice(at, at + parameter.count)
             other = np.eye(parameter.count)[(others[:, j, 1] * parameter.count).astype(np.intp)]
-            found[:, choices] = np.where(others[:, j, :1] < _OTHER, other, base[:, choices])
+            unset = base[:, choices].max(axis=1, keepdims=True) < 1.0  # it did not exist there
+            found[:, choices] = np.where((others[:, j, :1] < _OTHER) | unset, other, base[:, choices])
         else:
             found[:, at] = snapped(parameter, np.clip(base[:, at] + turned[:, j] * moves[:, j], 0.0, 1.0))
         at += parameter.count if isinstance(parameter, Categorical) else 1
-    return found
+    return space.canonical(found)
 
 
 def snapped(parameter: Float | Int, coordinates: Array) -> Array:
@@ -86,7 +87,7 @@ def snapped(parameter: Float | Int, coordinates: Array) -> Array:
     return np.asarray(np.rint(coordinates * (parameter.count - 1)) / (parameter.count - 1))
 
 
-def distinct(controls: Sequence[Array]) -> Array:
+def distinct(controls: Sequence[Array] | Array) -> Array:
     """No two alike, in their order."""
     return np.stack(list({control.tobytes(): control for control in controls}.values()))
 

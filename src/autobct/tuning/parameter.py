@@ -6,13 +6,14 @@ Optuna's distributions are taken as they are by `parameter_of`.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, TypeVar
+
+from autobct.tuning.when import when_of
 
 __all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of"]
 
@@ -28,18 +29,24 @@ class Float:
 
     log:  even on the logarithm, exp(log low + (log high - log low) u), instead of low + (high - low) u
     step: only low, low + step, low + 2 step, ... up to `high`; not together with `log`
+    when: it exists only under these values of other parameters, e.g. when={"booster": "dart"}; a list is several
     """
 
     low: float
     high: float
     log: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", when_of("Float", self.when))
         for name in ("low", "high") if self.step is None else ("low", "high", "step"):
             object.__setattr__(self, name, _real(f"Float: {name}", getattr(self, name)))
         _check_range("Float", self.low, self.high, self.log)
         _check_step("Float", self.low, self.high, self.step, log=self.log and self.step is not None)
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
     @property
     def count(self) -> int | None:
@@ -85,20 +92,26 @@ class Int:
 
     log:  floor(exp(log low + (log high - log low) u)) instead of floor(low + (high - low) u)
     step: only low, low + step, low + 2 step, ... up to `high`; not together with `log`
+    when: it exists only under these values of other parameters, e.g. when={"booster": "dart"}; a list is several
     """
 
     low: int
     high: int
     log: bool = field(default=False, kw_only=True)
     step: int = field(default=1, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "when", when_of("Int", self.when))
         for name in ("low", "high", "step"):
             object.__setattr__(self, name, _whole(f"Int: {name}", getattr(self, name)))
         _check_range("Int", self.low, self.high, self.log)
         if self.log and self.high > _MOST:
             raise ValueError(f"Int: high is too large for log=True, got {self.high}; write at most {_MOST}")
         _check_step("Int", self.low, self.high, self.step, log=self.log and self.step != 1)
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
     @property
     def count(self) -> int:
@@ -133,19 +146,26 @@ class Int:
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """A choice among unordered options of any type; one choice makes it a constant."""
+    """A choice among unordered options of any type; one choice makes it a constant.
+
+    when: it exists only under these values of other parameters, e.g. when={"booster": "dart"}; a list is several
+    """
 
     choices: tuple[Any, ...]
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True, hash=False)
 
-    def __init__(self, choices: Sequence[Any]) -> None:
+    def __init__(self, choices: Sequence[Any], *, when: Mapping[str, Any] | None = None) -> None:
         if isinstance(choices, str | bytes) or not isinstance(choices, Sequence):
             raise TypeError(f"Categorical: choices must be a list or tuple, got {choices!r}; {_CHOICES}")
         object.__setattr__(self, "choices", tuple(choices))
         if not self.choices:
             raise ValueError(f"Categorical: choices is empty, got {choices!r}; {_CHOICES}")
-        for first, second in itertools.combinations(self.choices, 2):
-            if _same(first, second):
-                raise ValueError(f"Categorical: choices has {second!r} twice, got {choices!r}; write it once")
+        if (second := _twice(self.choices)) is not None:
+            raise ValueError(f"Categorical: choices has {second[0]!r} twice, got {choices!r}; write it once")
+        object.__setattr__(self, "when", when_of("Categorical", when))
+
+    def __repr__(self) -> str:
+        return _shown(self)
 
     @property
     def count(self) -> int:
@@ -220,6 +240,31 @@ def _inside(value: Number, low: Number, high: Number, slack: float = 0) -> Numbe
     if not low - slack * abs(low) <= value <= high + slack * abs(high):
         raise ValueError(f"value must be between {low!r} and {high!r}, got {value!r}; write one that is")
     return min(max(value, low), high)
+
+
+def _shown(parameter: Parameter) -> str:
+    """As a dataclass shows itself; what is said of no condition is not shown."""
+    told = {part.name: getattr(parameter, part.name) for part in fields(parameter)}
+    shown = [f"{name}={value!r}" for name, value in told.items() if name != "when" or value]
+    return f"{type(parameter).__name__}({', '.join(shown)})"
+
+
+def _twice(choices: tuple[Any, ...]) -> tuple[Any] | None:
+    """A choice that is there twice, in a tuple; those that can be hashed are not compared with all others."""
+    seen: set[tuple[type, Any]] = set()
+    others: list[Any] = []
+    for choice in choices:
+        try:
+            known = (type(choice), choice) in seen
+            seen.add((type(choice), choice))
+            lonely = bool(choice != choice)  # NaN
+        except (TypeError, ValueError):
+            known, lonely = False, True
+        if known or (lonely and any(_same(other, choice) for other in others)):
+            return (choice,)
+        if lonely:
+            others.append(choice)
+    return None
 
 
 def _same(first: object, second: object) -> bool:

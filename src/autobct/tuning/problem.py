@@ -20,7 +20,7 @@ import numpy as np
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
-from autobct.tuning.candidates import refinable, spread
+from autobct.tuning.candidates import distinct, refinable, spread
 from autobct.tuning.first import first_belief, learns
 from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.price import Price, parse_price
@@ -282,4 +282,4 @@ def _controls(space: Space, candidates: Array | int | None) -> Array:
             f"candidates must be rows of {space.dim} numbers between 0 and 1, got an array of shape "
             f"{controls.shape}; write e.g. np.linspace(0, 1, 101)[:, None]"
         )
-    return controls
+    return distinct(space.canonical(controls)) if space.conditional else controls

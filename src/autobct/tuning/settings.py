@@ -59,8 +59,9 @@ def _hints(hints: Hints, problem: Problem) -> dict[str, Any]:
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    told = {field.name: _plain(getattr(parameter, field.name)) for field in fields(parameter)}
-    return {"type": type(parameter).__name__, **told}
+    told = {field.name: _plain(getattr(parameter, field.name)) for field in fields(parameter) if field.name != "when"}
+    when = {name: _plain(values) for name, values in (parameter.when or {}).items()}
+    return {"type": type(parameter).__name__, **told, **({"when": when} if when else {})}
 
 
 def _plain(value: Any) -> Any:

@@ -1,5 +1,8 @@
 """The parameters being tuned <-> controls in the unit cube [0, 1]^p   (u in U of the paper).
 
+A parameter that does not exist under the values of others stands at a neutral place, the same for all, so that it moves
+no belief: a number at the centre of its range, a choice at equal parts of all, of length one as every choice is.
+
 Notation: u one coordinate of a control; p = `Space.dim`; G the number of candidates.
 """
 
@@ -13,10 +16,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import kronecker
+from autobct.tuning.condition import Needs, needs_of, rank
 from autobct.tuning.parameter import Categorical, Float, Int, Parameter, parameter_of
+from autobct.tuning.when import when_text
 
 __all__ = ["Categorical", "Column", "Float", "Int", "Parameter", "Space"]
 
@@ -52,8 +58,10 @@ class Space:
     names: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     columns: tuple[Column, ...] = field(init=False, repr=False)
+    _needs: tuple[Needs, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_needs", needs_of(self.names, self.parameters))
         pairs = zip(self.names, self.parameters, strict=True)
         columns = tuple(column for name, parameter in pairs for column in _columns(name, parameter))
         object.__setattr__(self, "columns", columns)
@@ -88,25 +96,74 @@ class Space:
         return tuple(tuple(group) for _, group in by_name)
 
     def params(self, control: Array) -> dict[str, Any]:
-        """The users' values at a control, (p,); coordinates outside [0, 1] count as the nearer end."""
+        """The users' values of all that exists at a control, (p,); outside [0, 1] the nearer end counts."""
         u = np.asarray(control, dtype=float)
         if u.shape != (self.dim,) or not np.all(np.isfinite(u)):
             raise ValueError(f"control must be {self.dim} finite numbers, got {control!r}; write these")
-        coordinates = iter(u.tolist())
+        exists = self.existing(u[None])[0]
         return {
-            name: _decode(parameter, list(itertools.islice(coordinates, len(_columns(name, parameter)))))
-            for name, parameter in zip(self.names, self.parameters, strict=True)
+            name: _decode(parameter, u[span].tolist())
+            for name, parameter, span, there in zip(self.names, self.parameters, self._spans(), exists, strict=True)
+            if there
         }
 
     def control(self, params: Mapping[str, Any]) -> Array:
-        """The control, (p,), of a value for every parameter."""
+        """The control, (p,), of a value for every parameter that exists under the values of the others."""
         if not isinstance(params, Mapping):
             raise TypeError(f"params must be a dict, got {params!r}; write a value for {list(self.names)}")
-        if missing := [name for name in self.names if name not in params]:
-            raise ValueError(f"params has no value for {missing}, got {dict(params)!r}; write one for each")
         if unknown := [name for name in params if name not in self.names]:
             raise ValueError(f"params has the unknown names {unknown}; write only {list(self.names)}")
-        return self._encode(params[name] for name in self.names)
+        exists = [self._exists(which, params) for which in range(len(self.names))]
+        pairs = list(zip(self.names, self.parameters, exists, strict=True))
+        if missing := [name for name, _, there in pairs if there and name not in params]:
+            raise ValueError(f"params has no value for {missing}, got {dict(params)!r}; write one for each")
+        for name, parameter, there in pairs:
+            if name in params and not there:
+                told = when_text(parameter.when or {})
+                raise ValueError(f"params has {name!r}, which exists only when {told}; leave it out")
+        coordinates = [
+            u
+            for name, parameter, there in pairs
+            for u in (_encode(name, parameter, params[name]) if there else _neutral(parameter))
+        ]
+        return np.array(coordinates, dtype=float)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether some parameters exist only under values of others."""
+        return any(self._needs)
+
+    def existing(self, controls: Array) -> NDArray[np.bool_]:
+        """Which parameters exist at each control.  (n, p) -> (n, number of parameters)."""
+        exists = np.ones((len(controls), len(self.names)), dtype=bool)
+        spans = self._spans()
+        above = {which for needs in self._needs for which in needs}
+        ranks = {which: _ranks(self.parameters[which], controls[:, spans[which]]) for which in above}
+        for which, needs in enumerate(self._needs):
+            for other, allowed in needs.items():
+                exists[:, which] &= np.isin(ranks[other], list(allowed))
+        return exists
+
+    def canonical(self, controls: Array) -> Array:
+        """The same controls with all that does not exist there at its neutral place.  (n, p) -> (n, p)."""
+        if not self.conditional:
+            return controls
+        found, exists = controls.copy(), self.existing(controls)
+        for which, span in enumerate(self._spans()):
+            found[~exists[:, which], span] = _neutral(self.parameters[which])
+        return found
+
+    def _exists(self, which: int, params: Mapping[str, Any]) -> bool:
+        """Whether a parameter exists under some values."""
+        return all(
+            self.names[other] in params and _rank(self.names[other], self.parameters[other], params) in allowed
+            for other, allowed in self._needs[which].items()
+        )
+
+    def _spans(self) -> list[slice]:
+        """The coordinates of each parameter; none for a constant."""
+        ends = list(itertools.accumulate(len(_columns("", p)) for p in self.parameters))
+        return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
     def candidates(self, size: int | None = None) -> Array:
         """The controls among which a decision chooses, (G, p): always the same, no two with equal params.
@@ -115,8 +172,8 @@ class Space:
         quasi-random points with the centre, the lowest and highest corner.  `size` replaces these numbers.
         """
         points = self._points(None if size is None else _size(size))
-        rows = dict.fromkeys(tuple(self._encode(point).tolist()) for point in points)
-        return np.array(list(rows), dtype=float)
+        controls = self.canonical(np.array([self._encode(point) for point in points]))
+        return np.array(list(dict.fromkeys(map(tuple, controls.tolist()))), dtype=float)
 
     def _points(self, size: int | None) -> Iterable[tuple[Any, ...]]:
         """Values of all parameters at each candidate, before duplicates are dropped."""
@@ -167,6 +224,29 @@ def _encode(name: str, parameter: Parameter, value: Any) -> list[float]:
     except (TypeError, ValueError) as error:
         raise type(error)(f"params[{name!r}]: {error}") from None
     return [] if parameter.count == 1 else coordinates
+
+
+def _neutral(parameter: Parameter) -> list[float]:
+    """The coordinates of a parameter that does not exist."""
+    if parameter.count == 1:
+        return []
+    return [1.0 / math.sqrt(parameter.count)] * parameter.count if isinstance(parameter, Categorical) else [0.5]
+
+
+def _ranks(parameter: Parameter, coordinates: Array) -> Indices:
+    """Which of its values a discrete parameter has at coordinates (n, its own).  (n,)."""
+    if parameter.count == 1:
+        return np.zeros(len(coordinates), dtype=np.intp)
+    if isinstance(parameter, Categorical):
+        return np.asarray(coordinates.argmax(axis=1))
+    return np.array([rank(parameter, parameter.from_unit(u)) for u in coordinates[:, 0].tolist()], dtype=np.intp)
+
+
+def _rank(name: str, parameter: Parameter, params: Mapping[str, Any]) -> int:
+    try:
+        return rank(parameter, params[name])
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"params[{name!r}]: {error}") from None
 
 
 def _axis(parameter: Parameter, side: int) -> list[Any]:
