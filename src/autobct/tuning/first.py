@@ -11,6 +11,7 @@ from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.parameter import Categorical, Int, Parameter
 from autobct.tuning.space import Space
+from autobct.tuning.table import FEW_ROWS, Table
 
 _ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
 _DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over the range of any other number
@@ -28,7 +29,8 @@ PAPER = (1, 2)
 def learns(space: Space, hints: Hints) -> bool:
     """Whether the default belief of a space is one that learns its scale."""
     numbers = len(space.numeric)
-    return numbers != space.dim or numbers not in PAPER or hints != NOTHING
+    many = isinstance(space, Table) and len(space.rows) > FEW_ROWS
+    return numbers != space.dim or numbers not in PAPER or hints != NOTHING or many
 
 
 def first_belief(space: Space, expected: Expectations, hints: Hints) -> Prior:

@@ -72,7 +72,7 @@ class Space:
         if isinstance(space, Space):
             return space
         if not isinstance(space, Mapping):
-            raise TypeError(f"space must be a dict of parameters, got {space!r}; {_SPACE}")
+            raise TypeError(f"space must be a dict of parameters or a Table, got {space!r}; {_SPACE}")
         built = cls(tuple(map(_name, space)), tuple(parameter_of(name, given) for name, given in space.items()))
         if not built.columns:
             raise ValueError(f"space has nothing to tune, all is constant in {dict(space)!r}; {_SPACE}")
@@ -152,6 +152,10 @@ class Space:
         for which, span in enumerate(self._spans()):
             found[~exists[:, which], span] = _neutral(self.parameters[which])
         return found
+
+    def realized(self, controls: Array) -> Array:
+        """Controls that can be trained, in place of any others: here the canonical ones.  (n, p) -> (n, p)."""
+        return self.canonical(controls)
 
     def _exists(self, which: int, params: Mapping[str, Any]) -> bool:
         """Whether a parameter exists under some values."""
