@@ -166,7 +166,7 @@ class Space:
 
     def _spans(self) -> list[slice]:
         """The coordinates of each parameter; none for a constant."""
-        ends = list(itertools.accumulate(len(_columns("", p)) for p in self.parameters))
+        ends = list(itertools.accumulate(map(_width, self.parameters)))
         return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
     def candidates(self, size: int | None = None) -> Array:
@@ -208,6 +208,13 @@ def _columns(name: str, parameter: Parameter) -> tuple[Column, ...]:
     if isinstance(parameter, Categorical):
         return tuple(Column(name, k) for k in range(parameter.count))
     return (Column(name),)
+
+
+def _width(parameter: Parameter) -> int:
+    """How many coordinates a parameter takes."""
+    if parameter.count == 1:
+        return 0
+    return parameter.count if isinstance(parameter, Categorical) else 1
 
 
 def _decode(parameter: Parameter, coordinates: list[float]) -> Any:
