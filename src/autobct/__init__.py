@@ -16,6 +16,7 @@ from autobct.tuning.price import Price, price_from
 from autobct.tuning.result import Result, TuningError, WhatIf
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Categorical, Float, Int, Space
+from autobct.tuning.table import Table
 from autobct.tuning.tune import tune
 from autobct.tuning.tuner import Tuner
 from autobct.version import __version__ as __version__
@@ -43,6 +44,7 @@ __all__ = [
     "Run",
     "Space",
     "Stop",
+    "Table",
     "Train",
     "Tuner",
     "TuningError",

@@ -361,7 +361,7 @@ def testkronecker_is_evener_than_chance(dim: int) -> None:
     [
         ({}, ValueError, "space has nothing to tune"),
         ({"n": Int(3, 3), "c": Categorical(["a"])}, ValueError, "space has nothing to tune"),
-        (None, TypeError, "space must be a dict of parameters, got None"),
+        (None, TypeError, "space must be a dict of parameters or a Table, got None"),
         ([("n", Int(1, 2))], TypeError, "space must be a dict of parameters"),
         ({3: Int(1, 2)}, TypeError, "space must have text as names, got 3"),
         ({"": Int(1, 2)}, TypeError, "space must have text as names, got ''"),

@@ -89,5 +89,5 @@ def log_cost(problem: Problem) -> bool:
 
 
 def _quantiles(weights: Gaussian, features: Array) -> Array:
-    variance = np.einsum("uj,jk,uk->u", features, weights.cov, features)
+    variance = np.sum((features @ weights.cov) * features, axis=-1)
     return np.asarray(features @ weights.mean + _NORMAL * np.sqrt(np.maximum(variance, 0.0)))

@@ -20,6 +20,7 @@ __all__ = ["Drawn", "belief_charts"]
 
 _MOST_DIALS, _MOST_MAPS = 6, 6  # those that matter most are drawn
 _MOST_NAMED = 12
+_MOST_CHOICES = 40  # along a side of a map
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ def belief_charts(story: Story) -> list[Drawn]:
         return [*scores, _cost_map(story, cost, pair), _doubt_map(story, cost, pair)]
     shown = sorted(turned, key=lambda dial: -_matters(story, dial))[:_MOST_DIALS]
     slices = [Drawn(*slice_chart(story, side, dial)) for dial in shown for side in (score, cost)]
-    pairs = list(itertools.combinations(shown, 2))[:_MOST_MAPS]
+    few = [dial for dial in shown if len(dial.columns) <= _MOST_CHOICES]
+    pairs = list(itertools.combinations(few, 2))[:_MOST_MAPS]
     return [*slices, *(_score_map(story, score, pair) for pair in pairs)]
 
 

@@ -15,6 +15,7 @@ from autobct.belief.basis import kronecker
 from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.parameter import Categorical, Float, Int
 from autobct.tuning.space import Space
+from autobct.tuning.table import MOST_ROWS, Table
 
 GRID = 2
 """Numbers for which a grid is fine enough."""
@@ -37,6 +38,8 @@ _OTHER = 0.2  # share of looks at which a category is changed
 
 def refinable(space: Space) -> bool:
     """Whether the values are too many to look at all: beyond two numbers, more of them than an even spread has."""
+    if isinstance(space, Table):
+        return len(space.rows) > MOST_ROWS
     counts = [parameter.count for parameter in space.parameters]
     few = None not in counts and math.prod(filter(None, counts)) <= FEW
     return not few and (bool(space.groups) or space.dim > GRID)
@@ -54,7 +57,7 @@ def spread(space: Space, hints: Hints = NOTHING, size: int = SPREAD) -> Array:
     inner = np.array([not isinstance(p, Categorical) for p in _tuned(space)])
     middle = slice(size // 3)
     points[middle] = np.where(inner, 0.5 + _MIDDLE * (points[middle] - 0.5), points[middle])
-    return distinct(space.canonical(np.stack([centre, *cheap, *(_at(space, point) for point in points.tolist())])))
+    return distinct(space.realized(np.stack([centre, *cheap, *(_at(space, point) for point in points.tolist())])))
 
 
 def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = AROUND) -> Array:
@@ -74,7 +77,7 @@ def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = A
         else:
             found[:, at] = snapped(parameter, np.clip(base[:, at] + turned[:, j] * moves[:, j], 0.0, 1.0))
         at += parameter.count if isinstance(parameter, Categorical) else 1
-    return space.canonical(found)
+    return space.realized(found)
 
 
 def snapped(parameter: Float | Int, coordinates: Array) -> Array:

@@ -20,6 +20,7 @@ __all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of"]
 Number = TypeVar("Number", int, float)
 
 _CHOICES = "write e.g. Categorical(['a', 'b'])"
+_NAMED = 20  # choices in a sentence
 _MOST = 2**40  # values of a discrete parameter: a float in [0, 1] tells so many apart, with room
 
 
@@ -182,7 +183,9 @@ class Categorical:
             for k, choice in enumerate(self.choices):
                 if test(choice, value):
                     return k
-        raise ValueError(f"value must be one of {list(self.choices)!r}, got {value!r}; write one of these")
+        some, more = list(self.choices[:_NAMED]), len(self.choices) - _NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        raise ValueError(f"value must be one of {some!r}{rest}, got {value!r}; write one of these")
 
     def draw(self, u: float) -> Any:
         """The choice that a uniform u in [0, 1] draws, each equally often."""

@@ -26,6 +26,7 @@ from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.price import Price, parse_price
 from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
 from autobct.tuning.space import Space
+from autobct.tuning.table import Table
 from autobct.value.state import Terms
 
 Direction = Literal["maximize", "minimize"]
@@ -272,6 +273,8 @@ def _check_flag(flag: object, name: str) -> None:
 
 
 def _controls(space: Space, candidates: Array | int | None) -> Array:
+    if candidates is not None and isinstance(space, Table):
+        raise ValueError("candidates cannot go with a Table, as its rows are the candidates; leave them out")
     if candidates is None:
         return space.candidates()
     if np.ndim(candidates) == 0:

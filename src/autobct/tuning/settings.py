@@ -13,6 +13,7 @@ from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.problem import Problem, Stated
 from autobct.tuning.scale import is_log
 from autobct.tuning.space import Parameter
+from autobct.tuning.table import Table
 from autobct.version import __version__
 
 
@@ -30,6 +31,7 @@ def settings_of(problem: Problem, **others: Any) -> dict[str, Any]:
         "recall": stated.recall,
         "overhead": stated.overhead,
         "candidates": len(problem.controls),
+        **({"table": space.fingerprint} if isinstance(space, Table) else {}),
         **_hints(stated.hints, problem),
         **others,
     }

@@ -72,7 +72,7 @@ class Space:
         if isinstance(space, Space):
             return space
         if not isinstance(space, Mapping):
-            raise TypeError(f"space must be a dict of parameters, got {space!r}; {_SPACE}")
+            raise TypeError(f"space must be a dict of parameters or a Table, got {space!r}; {_SPACE}")
         built = cls(tuple(map(_name, space)), tuple(parameter_of(name, given) for name, given in space.items()))
         if not built.columns:
             raise ValueError(f"space has nothing to tune, all is constant in {dict(space)!r}; {_SPACE}")
@@ -153,6 +153,10 @@ class Space:
             found[~exists[:, which], span] = _neutral(self.parameters[which])
         return found
 
+    def realized(self, controls: Array) -> Array:
+        """Controls that can be trained, in place of any others: here the canonical ones.  (n, p) -> (n, p)."""
+        return self.canonical(controls)
+
     def _exists(self, which: int, params: Mapping[str, Any]) -> bool:
         """Whether a parameter exists under some values."""
         return all(
@@ -162,7 +166,7 @@ class Space:
 
     def _spans(self) -> list[slice]:
         """The coordinates of each parameter; none for a constant."""
-        ends = list(itertools.accumulate(len(_columns("", p)) for p in self.parameters))
+        ends = list(itertools.accumulate(map(_width, self.parameters)))
         return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
     def candidates(self, size: int | None = None) -> Array:
@@ -204,6 +208,13 @@ def _columns(name: str, parameter: Parameter) -> tuple[Column, ...]:
     if isinstance(parameter, Categorical):
         return tuple(Column(name, k) for k in range(parameter.count))
     return (Column(name),)
+
+
+def _width(parameter: Parameter) -> int:
+    """How many coordinates a parameter takes."""
+    if parameter.count == 1:
+        return 0
+    return parameter.count if isinstance(parameter, Categorical) else 1
 
 
 def _decode(parameter: Parameter, coordinates: list[float]) -> Any:
