@@ -11,11 +11,12 @@ from autobct.tuning.decision import Stop, Train
 from autobct.tuning.explain import Explanation
 from autobct.tuning.forecast import Forecast
 from autobct.tuning.history import Note, Run
-from autobct.tuning.policy import exact, gittins, mapped, relaxed, sampled
+from autobct.tuning.policy import exact, frugal, gittins, mapped, relaxed, sampled
 from autobct.tuning.price import Price, price_from
 from autobct.tuning.result import Result, TuningError, WhatIf
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Categorical, Float, Int, Space
+from autobct.tuning.table import Table
 from autobct.tuning.tune import tune
 from autobct.tuning.tuner import Tuner
 from autobct.version import __version__ as __version__
@@ -43,11 +44,13 @@ __all__ = [
     "Run",
     "Space",
     "Stop",
+    "Table",
     "Train",
     "Tuner",
     "TuningError",
     "WhatIf",
     "exact",
+    "frugal",
     "gittins",
     "load_map",
     "mapped",

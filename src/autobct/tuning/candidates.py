@@ -37,6 +37,8 @@ _OTHER = 0.2  # share of looks at which a category is changed
 
 def refinable(space: Space) -> bool:
     """Whether the values are too many to look at all: beyond two numbers, more of them than an even spread has."""
+    if space.rows is not None:
+        return False
     counts = [parameter.count for parameter in space.parameters]
     few = None not in counts and math.prod(filter(None, counts)) <= FEW
     return not few and (bool(space.groups) or space.dim > GRID)

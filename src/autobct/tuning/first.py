@@ -28,7 +28,7 @@ HABITS = Habits()
 
 def learns(space: Space, hints: Hints) -> bool:
     """Whether the default belief of a space is one that learns its scale: beyond one or two plain numbers."""
-    plain = space.dim == len(space.numeric) <= 2
+    plain = space.dim == len(space.numeric) <= 2 and space.rows is None
     return not plain or hints != NOTHING
 
 

@@ -47,10 +47,13 @@ class Space:
     """The parameters being tuned, and what every coordinate of a control means.  Build it with `Space.of`.
 
     A number takes one coordinate, a choice among c takes c (one-hot, read by the largest), a constant none.
+
+    rows: (G, p) the only controls there are, if the space is a finite table
     """
 
     names: tuple[str, ...]
     parameters: tuple[Parameter, ...]
+    rows: Array | None = field(default=None, repr=False, compare=False)
     columns: tuple[Column, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -113,7 +116,10 @@ class Space:
 
         All values where there are few; else a grid for one number (101 points) or two (11 x 11); else 128
         quasi-random points with the centre, the lowest and highest corner.  `size` replaces these numbers.
+        All rows of a table.
         """
+        if self.rows is not None:
+            return self.rows
         points = self._points(None if size is None else _size(size))
         rows = dict.fromkeys(tuple(self._encode(point).tolist()) for point in points)
         return np.array(list(rows), dtype=float)
