@@ -44,10 +44,10 @@ class Habits:
     spread: float = 0.9
     relevance_sd: float = 0.8
     decays: tuple[float, ...] = (0.1, 0.25, 0.5)
-    interactions: tuple[float, ...] = (0.1, 0.3)
+    interactions: tuple[float, ...] = (0.2, 0.4)
     noises: tuple[float, ...] = (0.1, 0.25)
-    bump: float = 0.3
-    cost_noise: float = 0.15
+    bump: float = 0.25
+    cost_noise: float = 0.2
     cost_bend: float = 0.08
     cost_choice: float = 0.2
 

@@ -96,7 +96,9 @@ def surprise(before: Learned, run: Run) -> Surprise:
     score = predict(belief.score, model.score_basis(run.control), noise)
     cost = predict(belief.cost, model.cost_basis(run.control), noise_at(model.cost_noise, run.control))
     learned_score = score_learned(before, run)
-    diverged = learned_score is not None and learned_score != problem.score_observed(run.score or 0.0)
+    diverged = learned_score is not None and (
+        learned_score != problem.score_observed(run.score or 0.0) or _only_bad(before, learned_score)
+    )
     observed = float(model.cost_model.to_observation(np.asarray(problem.cost_observed(run.cost))))
     z_score = None if learned_score is None or diverged else (learned_score - float(score.mean)) / _sd(score.var)
     return Surprise(
@@ -105,6 +107,11 @@ def surprise(before: Learned, run: Run) -> Surprise:
         believed_score=float(problem.score_scale.to_raw(float(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
     )
+
+
+def _only_bad(before: Learned, score: float) -> bool:
+    """Whether a belief that learns its scale takes a score for bad and no more: it is in the lower half."""
+    return before.evidence is not None and score < float(np.median(before.evidence.scores))
 
 
 def raised(watch: Watch, seen: Surprise, run: Run, number: int) -> Alarm | None:

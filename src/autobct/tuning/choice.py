@@ -37,11 +37,12 @@ def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[ControlVal
 
 
 def default_policy(problem: Problem, seed: int) -> tuple[ControlValues, str]:
-    """Improvement per price where the scale is learned, else a shipped map that fits, else depth 2 on the fly.
+    """The default, and a sentence that says which it is, and why.
 
-    And a sentence that says which, and why.
+    Improvement per price where the scale is learned and the best model may be returned; else the shipped map that fits
+    the problem; else depth 2 on the fly.
     """
-    if problem.prior.ensemble is not None:
+    if problem.prior.ensemble is not None and problem.terms.recall:
         return frugal()(problem.controls, seed), "Improvement per price, one run ahead."
     name = shipped_for(problem)
     try:

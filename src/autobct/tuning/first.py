@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 
 from autobct.belief.basis import Basis, additive, additive_quartic, cubic
@@ -11,7 +12,7 @@ from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.parameter import Categorical, Int, Parameter
 from autobct.tuning.space import Space
-from autobct.tuning.table import FEW_ROWS, Table
+from autobct.tuning.table import Table
 
 _ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
 _DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over the range of any other number
@@ -22,35 +23,34 @@ _FARTHEST = 6.0  # log ratio of the ends of a whole number beyond which costs do
 _SMALL = -1.6  # log of how much smaller a typical run is where more than two numbers are tuned
 
 
-PAPER = (1, 2)
-"""Numbers for which the paper's basis is the default: those for which value maps are shipped."""
+HABITS = Habits()
+"""How scores and costs usually behave: what `benchmarks/habits.py` compares."""
 
 
 def learns(space: Space, hints: Hints) -> bool:
-    """Whether the default belief of a space is one that learns its scale."""
-    numbers = len(space.numeric)
-    many = isinstance(space, Table) and len(space.rows) > FEW_ROWS
-    return numbers != space.dim or numbers not in PAPER or hints != NOTHING or many
+    """Whether the default belief of a space is one that learns its scale: beyond one or two plain numbers."""
+    plain = space.dim == len(space.numeric) <= 2 and not space.conditional and not isinstance(space, Table)
+    return not plain or hints != NOTHING
 
 
-def first_belief(space: Space, expected: Expectations, hints: Hints) -> Prior:
-    """The belief before any run: the paper's basis for one or two numbers, else one that learns its scale."""
-    if not learns(space, hints):
+def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning: bool) -> Prior:
+    """The belief before any run.  learning: see `learns`."""
+    if not learning:
         return default_prior(basis_for(space), expected)
     tuned = [parameter for parameter in space.parameters if parameter.count != 1]
     choices = tuple(p.count if isinstance(p, Categorical) else 0 for p in tuned)
     unknown = expected.cost_level == 0.0
     level = expected.cost_level + (_SMALL if unknown else 0.0)
     growths = tuple(growth_of(p, known=i in hints.growing, usual=hints.usual) for i, p in enumerate(tuned))
-    return _learning(choices, growths, level, expected.cost_spread, hints)
+    habits = HABITS if hints.usual else replace(HABITS, bump=0.0)
+    return _learning(choices, growths, level, expected.cost_spread, hints, habits)
 
 
 @lru_cache(maxsize=16)  # the same space is put into other units again and again
 def _learning(
-    choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float, hints: Hints
+    choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float, hints: Hints, habits: Habits
 ) -> Prior:
     tops = {which: (place, _GUESSED * hints.strength) for which, place in hints.guess}
-    habits = Habits() if hints.usual else Habits(bump=0.0)
     return learning_prior(choices, growths, cost_level=level, cost_spread=spread, tops=tops, habits=habits)
 
 

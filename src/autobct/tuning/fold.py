@@ -98,7 +98,7 @@ def _dearer(known: Learned, run: Run) -> bool:
     """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish."""
     model, believed = known.problem.prior.model, known.belief.cost.mean
     observed = model.cost_model.to_observation(np.asarray(known.problem.cost_observed(run.cost)))
-    return bool(known.scores) and float(observed) > float(model.cost_basis(run.control) @ believed)
+    return float(observed) > float(model.cost_basis(run.control) @ believed)
 
 
 def _weighed(known: Learned, ensemble: Ensemble, features: Array, score: float) -> tuple[Gaussian, Evidence]:

@@ -94,15 +94,14 @@ def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
 def train_at(position: Position, chosen: int, value: float, policy: ControlValues) -> Train:
     """The run at a candidate in the user's units.  value: of it, in model units."""
     problem, state = position.problem, position.state
-    if isinstance(policy, Frugal):
-        value = float(policy.net(state, problem.terms)[chosen])
+    net = float(policy.net(state, problem.terms)[chosen]) if isinstance(policy, Frugal) else value
     price = float(run_price(state, problem.terms)[chosen])
     cost = (price - problem.terms.overhead) / problem.terms.price
     return Train(
         trial=position.asked,
         params=problem.space.params(problem.controls[chosen]),
         control=problem.controls[chosen],
-        expected_gain=problem.raw_gain(round(value + price - position.stop_value, 12) + 0.0),  # no dust, no minus zero
+        expected_gain=problem.raw_gain(round(net + price - position.stop_value, 12) + 0.0),  # no dust, no minus zero
         expected_cost=float(problem.cost_scale.to_raw(cost)),
         price_of_run=problem.raw_gain(price),
         overhead=problem.raw_gain(problem.terms.overhead),

@@ -53,6 +53,7 @@ class Stated:
     fixed:        units are the user's own (a prior, or a scale instead of a range) and stay as they are, (score, cost)
     overhead:     of every run, in units of the score range
     hints:        what was said to shape the default belief
+    learning:     the default belief is one that learns its scale
     spreads:      candidates are an even spread, to be refined where runs turn out well
     """
 
@@ -65,6 +66,7 @@ class Stated:
     recall: bool
     overhead: float
     hints: Hints = NOTHING
+    learning: bool = False
     spreads: bool = False
 
 
@@ -142,7 +144,7 @@ def problem_of(
     score_range: scores expected from the lowest to the highest; (0, 1) if not given, until a run shows otherwise
     cost_range:  costs expected from the cheapest to the dearest params; guessed from the price if not given, or
                  (0, 1) with a prior of the user's
-    prior:       a first belief of the user's, in model units; otherwise `default_prior` of a basis for the space
+    prior:       a first belief of the user's, in model units; otherwise `first_belief` of the space
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
     overhead:    a fixed price of every run, in units of the score range; OVERHEAD or LEARNED_OVERHEAD if not given
     guess, guess_strength, increases_cost, expect_usual:  see `Hints`; not together with a prior
@@ -168,6 +170,7 @@ def problem_of(
         bool(recall),
         least if overhead is None else finite_number(overhead, "overhead", least=0.0),
         hints,
+        learning,
         learning and candidates is None and refinable(told_space),
     )
     controls = spread(told_space, hints) if stated.spreads else _controls(told_space, candidates)
@@ -180,7 +183,7 @@ def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ran
     guessed = stated.cost_guess * score_scale.unit if typical is None else typical
     log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
     cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
-    first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints)
+    first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints, learning=stated.learning)
     terms = _terms(price, score_scale, cost_scale, first, stated)
     shown = (score_scale, cost_range, typical)
     return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
