@@ -11,7 +11,7 @@ from autobct.tuning.decision import Stop, Train
 from autobct.tuning.explain import Explanation
 from autobct.tuning.forecast import Forecast
 from autobct.tuning.history import Note, Run
-from autobct.tuning.policy import exact, gittins, mapped, relaxed, sampled
+from autobct.tuning.policy import exact, frugal, gittins, mapped, relaxed, sampled
 from autobct.tuning.price import Price, price_from
 from autobct.tuning.result import Result, TuningError, WhatIf
 from autobct.tuning.scale import Affine, AffineLog
@@ -50,6 +50,7 @@ __all__ = [
     "TuningError",
     "WhatIf",
     "exact",
+    "frugal",
     "gittins",
     "load_map",
     "mapped",

@@ -167,7 +167,7 @@ def test_the_report_of_a_table(tmp_path: Path) -> None:
         ({}, "Table: has no rows"),
         ({"x": []}, "Table: has no rows"),
         ([{}], "Table: has no rows"),
-        ([{"x": 1}], r"Table: has a single row, {'x': 1}, so that nothing is to tune"),
+        ([{"x": 1}], r"Table: has a single row, {'x': 1}, so there is nothing to tune"),
         ([{"x": 1}, {"x": 1}], "Table: has a single row"),
         ([{"x": 1}, {"y": 2}], r"Table: rows\[1\] has no 'x'; write a value for every name"),
         ([{"x": 1}, {"x": 2, "y": 2}], r"Table: rows\[1\] has 'y', which the first row has not"),
@@ -188,6 +188,32 @@ def test_the_report_of_a_table(tmp_path: Path) -> None:
 def test_tables_that_cannot_be_meant(rows: Any, sentence: str) -> None:
     with pytest.raises((TypeError, ValueError), match=sentence):
         Table(rows)
+
+
+def test_the_space_says_what_columns_mean() -> None:
+    told = {"depth": Int(1, 16, log=True), "rate": Float(0, 1), "act": Categorical(["relu", "tanh", None])}
+    table = Table([{name: row[name] for name in told} for row in ROWS], told)
+    assert table.parameters == tuple(told.values())
+    assert len(table.candidates()) == len(ROWS) / 2
+    with pytest.raises(ValueError, match=r"Table: rows\[0\]: params has the unknown names \['bias'\]"):
+        Table(ROWS, told)
+    with pytest.raises(ValueError, match=r"Table: rows\[2\]: params\['x'\]: value must be between 1 and 9, got 30"):
+        Table([{"x": 1}, {"x": 2}, {"x": 30}], {"x": Int(1, 9)})
+    with pytest.raises(ValueError, match="Table: log is for columns of which the space says nothing"):
+        Table([{"x": 1}, {"x": 2}], {"x": Int(1, 9)}, log=["x"])
+
+
+def test_rows_in_which_not_everything_exists() -> None:
+    space = {"booster": Categorical(["tree", "dart"]), "drop": Float(0, 1, when={"booster": "dart"})}
+    rows = [{"booster": "tree"}, *({"booster": "dart", "drop": k / 7} for k in range(8))]
+    table = Table(rows, space)
+    result = autobct.tune(lambda p: (0.9 - p.get("drop", 0.8), 1.0), table, price=1e-4, max_runs=5)
+    assert all(run.params in rows for run in result.history)
+    assert [table.params(control) for control in table.candidates()] == rows
+    with pytest.raises(
+        ValueError, match=r"Table: rows\[1\]: params has 'drop', which exists only when booster is 'dart'"
+    ):
+        Table([{"booster": "tree"}, {"booster": "tree", "drop": 0.5}], space)
 
 
 def test_what_does_not_go_with_a_table() -> None:

@@ -12,7 +12,7 @@ from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.parameter import Categorical, Int, Parameter
 from autobct.tuning.space import Space
-from autobct.tuning.table import FEW_ROWS, Table
+from autobct.tuning.table import Table
 
 _ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
 _DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over the range of any other number
@@ -28,13 +28,9 @@ HABITS = Habits()
 
 
 def learns(space: Space, hints: Hints) -> bool:
-    """Whether the default belief of a space is one that learns its scale: beyond one or two plain numbers.
-
-    In a long table as well: there looking two runs ahead at every row would take too long.
-    """
-    plain = space.dim == len(space.numeric) <= 2
-    long = isinstance(space, Table) and len(space.rows) > FEW_ROWS
-    return not plain or long or hints != NOTHING
+    """Whether the default belief of a space is one that learns its scale: beyond one or two plain numbers."""
+    plain = space.dim == len(space.numeric) <= 2 and not space.conditional and not isinstance(space, Table)
+    return not plain or hints != NOTHING
 
 
 def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning: bool) -> Prior:

@@ -23,9 +23,6 @@ from autobct.tuning.space import Space
 MOST_ROWS = 1000
 """Rows that a decision looks at all of; of more, those near an even spread and around the best."""
 
-FEW_ROWS = 128
-"""Rows of one or two numbers up to which looking two runs ahead is quick."""
-
 DECADES = 2.0
 """A column of positive numbers that spans more powers of ten is taken on its logarithm."""
 
@@ -38,11 +35,12 @@ _CHUNK = 64  # controls whose distances from all rows are looked at together
 class Table(Space):
     """Rows to choose from, as a space: `tune(train, Table(rows), price=...)` trains only what is in the table.
 
-    rows: params, e.g. [{"depth": 3, "rate": 0.1}, ...], or columns, {"depth": [3, ...], "rate": [0.1, ...]}
-    log:  names of the columns to take on their logarithm; if not given, positive ones over more than two powers of ten
+    rows:  params, e.g. [{"depth": 3, "rate": 0.1}, ...], or columns, {"depth": [3, ...], "rate": [0.1, ...]}
+    space: what the columns mean, as anywhere else; if not given, it is read off what they hold
+    log:   names of the columns to take on their logarithm; if not given, positive ones over more than two powers of ten
 
     Whole numbers and real numbers are scaled by their range in the table; everything else is a choice, and so is a
-    column in which not all are numbers. Equal rows count once. Every row has a value for every name.
+    column in which not all are numbers. Equal rows count once. Every row has a value for every name that exists in it.
     """
 
     rows: tuple[Mapping[str, Any], ...] = ()
@@ -50,19 +48,22 @@ class Table(Space):
     _places: Mapping[bytes, int] = field(default_factory=dict)
 
     def __init__(
-        self, rows: Sequence[Mapping[str, Any]] | Mapping[str, Iterable[Any]], *, log: Sequence[str] | None = None
+        self,
+        rows: Sequence[Mapping[str, Any]] | Mapping[str, Iterable[Any]],
+        space: Space | Mapping[str, Any] | None = None,
+        *,
+        log: Sequence[str] | None = None,
     ) -> None:
-        columns = _columns(rows)
-        logs = _logs(columns, log)
-        parameters = [_parameter(name, values, log=name in logs) for name, values in columns.items()]
-        Space.__init__(self, tuple(columns), tuple(parameters))
-        count = len(next(iter(columns.values())))
-        told = [{name: values[k] for name, values in columns.items()} for k in range(count)]
-        controls = np.hstack([_coordinates(p, values) for p, values in zip(parameters, columns.values(), strict=True)])
+        told = _rows(rows)
+        if space is None:
+            built, controls = _inferred(told, log)
+        else:
+            built, controls = _described(told, space, log)
+        Space.__init__(self, built.names, built.parameters)
         first = {control.tobytes(): k for k, control in reversed(list(enumerate(controls)))}
         kept = sorted(first.values())
         if len(kept) < 2:
-            raise ValueError(f"Table: has a single row, {told[0]!r}, so that nothing is to tune; write at least two")
+            raise ValueError(f"Table: has a single row, {told[0]!r}, so there is nothing to tune; write at least two")
         object.__setattr__(self, "rows", tuple(told[k] for k in kept))
         object.__setattr__(self, "_controls", controls[kept])
         object.__setattr__(self, "_places", {controls[k].tobytes(): row for row, k in enumerate(kept)})
@@ -114,41 +115,64 @@ class Table(Space):
         return np.array(list(dict.fromkeys(np.concatenate(found).tolist())), dtype=np.intp)
 
 
-def _columns(rows: object) -> dict[str, list[Any]]:
-    """Names and values, as many of each."""
+def _rows(rows: object) -> list[dict[str, Any]]:
+    """Every row as a dict of plain, finite values."""
     if isinstance(rows, Mapping):
-        columns = {_name(name): _listed(name, values) for name, values in rows.items()}
-        lengths = {name: len(values) for name, values in columns.items()}
-        for name, length in lengths.items():
-            if length != (expected := next(iter(lengths.values()))):
-                raise ValueError(f"Table: column {name!r} has {length} values but the first has {expected}; {_ROWS}")
+        told = _of_columns({_name(name): _listed(name, values) for name, values in rows.items()})
     elif isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-        columns = _of_rows(rows)
+        told = [_row(k, row) for k, row in enumerate(rows)]
     else:
         hint = "write Table(frame.to_dict('records'))" if hasattr(rows, "to_dict") else _ROWS
         raise TypeError(f"Table: rows must be a list of dicts, or a dict of columns, got {type(rows).__name__}; {hint}")
-    if not columns or not next(iter(columns.values())):
+    if not told or not told[0]:
         raise ValueError(f"Table: has no rows; {_ROWS}")
-    for name, values in columns.items():
-        for k, value in enumerate(values):
+    for k, row in enumerate(told):
+        for name, value in row.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"Table: rows[{k}][{name!r}] is {value!r}; leave the row out, or write a value")
-    return columns
+    return told
 
 
-def _of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {}
+def _of_columns(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    lengths = {name: len(values) for name, values in columns.items()}
+    expected = next(iter(lengths.values()), 0)
+    for name, length in lengths.items():
+        if length != expected:
+            raise ValueError(f"Table: column {name!r} has {length} values but the first has {expected}; {_ROWS}")
+    return [{name: values[k] for name, values in columns.items()} for k in range(expected)]
+
+
+def _row(k: int, row: object) -> dict[str, Any]:
+    if not isinstance(row, Mapping):
+        raise TypeError(f"Table: rows[{k}] must be a dict, got {row!r}; {_ROWS}")
+    return {_name(name): _plain(value) for name, value in row.items()}
+
+
+def _described(rows: list[dict[str, Any]], space: Space | Mapping[str, Any], log: object) -> tuple[Space, Array]:
+    """The space that was told, and the control of every row in it, (n, p)."""
+    if log is not None:
+        raise ValueError("Table: log is for columns of which the space says nothing; write log=True in the space")
+    built, controls = Space.of(space), []
     for k, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            raise TypeError(f"Table: rows[{k}] must be a dict, got {row!r}; {_ROWS}")
-        columns = columns or {_name(name): [] for name in row}
-        if missing := [name for name in columns if name not in row]:
+        try:
+            controls.append(built.control(row))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"Table: rows[{k}]: {error}") from None
+    return built, np.stack(controls)
+
+
+def _inferred(rows: list[dict[str, Any]], log: object) -> tuple[Space, Array]:
+    """The space of what the columns hold, and the control of every row in it, (n, p)."""
+    for k, row in enumerate(rows):
+        if missing := [name for name in rows[0] if name not in row]:
             raise ValueError(f"Table: rows[{k}] has no {missing[0]!r}; write a value for every name in every row")
-        if unknown := [name for name in row if name not in columns]:
+        if unknown := [name for name in row if name not in rows[0]]:
             raise ValueError(f"Table: rows[{k}] has {unknown[0]!r}, which the first row has not; {_ROWS}")
-        for name, values in columns.items():
-            values.append(_plain(row[name]))
-    return columns
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    logs = _logs(columns, log)
+    parameters = [_parameter(name, values, log=name in logs) for name, values in columns.items()]
+    parts = [_coordinates(parameter, values) for parameter, values in zip(parameters, columns.values(), strict=True)]
+    return Space(tuple(columns), tuple(parameters)), np.hstack(parts)
 
 
 def _name(name: object) -> str:
