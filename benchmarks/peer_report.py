@@ -8,7 +8,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from peer_cells import code
@@ -170,8 +170,16 @@ def _compact(text: str) -> str:
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text)
 
 
+def _version(name: str) -> str:
+    """Of an installed package; the page can be written from stored plays where the tasks cannot be played."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
 def _about(lines: Mapping[str, Line]) -> dict[str, Any]:
-    versions = {name: version(name) for name in ("numpy", "scipy", "optuna", "torch", "onnxruntime")}
+    versions = {name: _version(name) for name in ("numpy", "scipy", "optuna", "torch", "onnxruntime")}
     pinned = {
         file.stem: next(row for row in file.read_text().splitlines() if row.lower().startswith(file.stem)).split("==")[
             1
