@@ -35,13 +35,13 @@ def known_costs(mean: Array, cov: Array, noise: Array, costs: Array) -> State:
     )
 
 
-def few_controls(size: int, *, recall: bool) -> Solved:
+def few_controls(size: int, *, recall: bool, cheapest: float = 0.4) -> Solved:
     """Two or three controls: every sequence of at most N runs and every outcome of a few-point rule, by brute force.
 
     Strata lie below the value and chords above it, for it is convex in the surprises; what more than N runs could add
     is at most what the truth is worth beyond V_N, times the chance of never stopping: not visible at these prices.
     """
-    mean, costs = np.array([0.5, 0.45, 0.3])[:size], np.array([0.7, 0.4, 0.5])[:size]
+    mean, costs = np.array([0.5, 0.45, 0.3])[:size], np.array([0.7, cheapest, 0.5])[:size]
     cov = np.array([[0.5, 0.2, -0.1], [0.2, 0.4, 0.1], [-0.1, 0.1, 0.6]])[:size, :size]
     noise = np.array([0.3, 0.25, 0.2])[:size]
     terms = Terms(0.2, recall=recall)
@@ -97,6 +97,34 @@ def one_weight() -> Solved:
         going = np.max(trained, axis=0)
     value = float(np.interp(0.0, grid, going))
     return Solved(known_costs(level, np.outer(slope, slope), noise, costs), terms, value - 2e-4, value + 2e-4)
+
+
+def nearly_free() -> Solved:
+    """One unknown weight again; the first control tells a sixth as much of it as the others, for a thirtieth.
+
+    Its model is poor, so that it is run to learn alone.  The belief is a mean and a count of sixths; after `most` of
+    them nothing more can be learned from below, and the truth is told from above.
+    """
+    level, slope, costs = np.array([-1.0, 0.5, 0.2]), np.array([0.2, -0.3, 0.9]), np.array([0.04, 1.2, 1.3])
+    told, terms, most = np.array([1, 6, 6]), Terms(0.1), 90
+    precision, prices = 0.25, 0.1 * costs
+    grid, nodes = np.linspace(-7, 7, 1401), np.polynomial.hermite_e.hermegauss(40)
+    weights = nodes[1] / nodes[1].sum()
+    truth = (level + slope * grid[:, None] - prices).max(axis=1)
+    ends = []
+    for last in (np.full(grid.shape, -1e9), truth):
+        going = [last] * (most + 6)
+        for sixths in range(most - 1, -1, -1):
+            var, trained = 1 / (1 + sixths * precision), []
+            for j in range(3):
+                later = 1 / (1 + (sixths + told[j]) * precision)
+                moved = grid[:, None] + np.sqrt(var - later) * nodes[0]
+                ahead = np.interp(moved, grid, going[sixths + told[j]])
+                trained.append(np.maximum(level[j] + slope[j] * moved, ahead) @ weights - prices[j])
+            going[sixths] = np.max(trained, axis=0)
+        ends.append(float(np.interp(0.0, grid, going[0])))
+    noise = np.abs(slope) / np.sqrt(precision * told)
+    return Solved(known_costs(level, np.outer(slope, slope), noise, costs), terms, ends[0] - 2e-4, ends[1] + 2e-4)
 
 
 def pandora() -> Solved:

@@ -117,8 +117,8 @@ def test_prices_of_a_truth_are_not_rounded_down(terms: Terms) -> None:
 
 def test_outcomes_are_standard_normal_point_by_point() -> None:
     """Whatever the other points: each single point, over many draws, has mean zero and variance one."""
-    found = [draw_outcomes((5,), (7,), 3, rng=np.random.default_rng(seed))[0] for seed in range(60)]
-    for points in ("score", "cost", "truths"):
+    found = [draw_outcomes([(5, 6, 7)], 3, rng=np.random.default_rng(seed))[0] for seed in range(60)]
+    for points in ("score", "cost", "truths", "told"):
         drawn = np.concatenate([getattr(one, points) for one in found])
         assert np.abs(drawn.mean(axis=0)).max() < 5 / np.sqrt(len(drawn))
         assert np.abs(np.square(drawn).mean(axis=0) - 1).max() < 5 * np.sqrt(2 / len(drawn))

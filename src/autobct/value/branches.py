@@ -41,6 +41,7 @@ class Branches:
     """n states.  score, cost: (n, G) means;  score_root: (n, G, r);  cost_root: (n, G, q).
 
     hand: (n, M) models that may be returned, -1 for none;  luck: (n,)
+    owed, credit: (n, G), what a parcel left behind (`parcels`), zero where there was none
     """
 
     score: Array
@@ -49,6 +50,8 @@ class Branches:
     cost_root: Array
     hand: Indices
     luck: Indices
+    owed: Array
+    credit: Array
 
     def __len__(self) -> int:
         """n."""
@@ -63,6 +66,8 @@ class Branches:
             self.cost_root[chosen],
             self.hand[chosen],
             self.luck[chosen],
+            self.owed[chosen],
+            self.credit[chosen],
         )
 
 
@@ -81,6 +86,8 @@ def planted(state: State) -> Branches:
         root_of(state.cost)[None],
         hand[None],
         np.zeros(1, dtype=np.intp),
+        np.zeros((1, state.size)),
+        np.zeros((1, state.size)),
     )
 
 
@@ -128,6 +135,8 @@ def after_run(branches: Branches, ground: Ground, chosen: Indices, score_luck: A
         spread(cost_root),
         np.repeat(hand, outcomes, axis=0),
         luck.reshape(-1),
+        spread(branches.owed),
+        spread(branches.credit),
     )
 
 

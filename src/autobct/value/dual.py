@@ -10,10 +10,11 @@ only prices and the regret at the stop are left to be computed.  Deeper levels r
 
     E[(V - W_0)(x_1) | x, j] <= E[ (best of H_j and the models in hand - clairvoyant)^+ | x ]      (truth told after j)
 
-where it is worth the effort.  Why the result stays above V, in expectation over the draws:
+where it is worth the effort.  Runs at cheap controls are answered with a parcel first (`parcels`): what they could show
+at most, instead of the truth.  Why the result stays above V, in expectation over the draws:
 
 - outcomes of runs and truths are drawn without bias (`outcomes`), and a maximum of unbiased averages errs upwards;
-- a control, or a state, that is not looked into keeps its bound of one run, which is above its value;
+- a control, or a state, that is not looked into keeps its bound of one run or of a parcel, which is above its value;
 - a control is closed only when its bound is below what another one is worth (branch and bound).  Only noise larger than
   the distance between a control's bound and its value could make that wrong;
 - the truth's prices are rounded up, which lowers W_0 inside the search and nothing else.  (Single precision rounds to
@@ -41,15 +42,14 @@ from autobct.value.branches import (
     planted,
 )
 from autobct.value.outcomes import DRAWS, Outcomes, draw_outcomes, spread_truths
-from autobct.value.state import State, Terms, price_of
+from autobct.value.parcels import after_parcel, bought, ends_of, further_prices, parcels_of, tiers_of
+from autobct.value.state import State, Terms, price_of, run_price
 
-RUNS = (55, 8, 3, 3, 3, 3, 3, 3)
-"""Outcomes of a run that are followed, level by level: the search is at most this deep."""
-
-TRUTHS = (512, 256, 128, 64, 64, 64, 64, 64)
-"""Truths drawn in a state of each level."""
+LEVELS = ((55, 32, 512), (8, 8, 256), (3, 4, 128), *[(3, 4, 64)] * 5)
+"""Outcomes of a run and of a parcel that are followed, and truths drawn: the search is at most so many levels deep."""
 
 _STAGES = (64.0, 8.0, 1.0)  # a control is looked into coarsely first, and finely only if it may still be the best
+_PARCEL = -1  # the stage before: not looked into by runs of its own, but as one of its tier
 _NUMBERS_AT_A_TIME = 1_000_000
 
 OutOfTime = Callable[[], bool]
@@ -79,7 +79,8 @@ def above_clairvoyant(
     """
     tree = planted(state)
     dim = tree.score_root.shape[-1] + tree.cost_root.shape[-1]
-    search = _Search(ground_of(state, terms), draw_outcomes(RUNS, TRUTHS, dim, rng=rng), out_of_time)
+    ground, ends = ground_of(state, terms), ends_of(run_price(state, terms))
+    search = _Search(ground, draw_outcomes(LEVELS, dim, rng=rng), ends, out_of_time)
     return float(search.values(tree, 1.0, 0, effort, may_stop=may_stop)[0])
 
 
@@ -87,19 +88,33 @@ def above_clairvoyant(
 class Look:
     """A first look at n states.  stop (n,), going (n, G): over W_0, -inf without a model, and the bound of one run.
 
-    prices: (n, G) of a run;  clairvoyant: (n,) W_0
+    prices: (n, G) of a run;  further: the same, or of a further parcel;  clairvoyant: (n,) W_0
     """
 
     stop: Array
     going: Array
     prices: Array
+    further: Array
     clairvoyant: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Open:
+    """What is being found out in n states.  going, stage: (n, G), changed as it is;  last: the stage that ends it."""
+
+    states: Branches
+    look: Look
+    tiers: Array
+    going: Array
+    stage: Indices
+    last: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
     ground: Ground
     levels: list[Outcomes]
+    ends: Array
     out_of_time: OutOfTime
 
     def values(self, states: Branches, weight: float, level: int, effort: float, *, may_stop: bool = True) -> Array:
@@ -113,27 +128,54 @@ class _Search:
     def _values(self, states: Branches, weight: float, level: int, effort: float, may_stop: bool) -> Array:
         look = self._look(states, self.levels[level])
         stop = look.stop if may_stop else np.full(len(states), -np.inf)
-        going, every = look.going.copy(), np.arange(len(states))
-        stage = np.zeros(going.shape, dtype=np.intp)
         last = len(_STAGES) if level + 1 < len(self.levels) else 0
+        here = self._opened(states, look, last)
+        every = np.arange(len(states))
         while True:
-            best = going.argmax(axis=1)
-            settled = np.maximum(stop, np.where(stage >= last, going, -np.inf).max(axis=1))
-            to_gain = weight * (going[every, best] - settled)
-            wanted = np.flatnonzero((stage[every, best] < last) & (to_gain > effort))
+            best = here.going.argmax(axis=1)
+            settled = np.maximum(stop, np.where(here.stage >= last, here.going, -np.inf).max(axis=1))
+            to_gain = weight * (here.going[every, best] - settled)
+            wanted = np.flatnonzero((here.stage[every, best] < last) & (to_gain > effort))
             if wanted.size == 0 or self.out_of_time():
-                return np.asarray(np.maximum(stop, going.max(axis=1)))
-            cheapest = weight * look.prices.min(axis=1)
-            for now in np.unique(stage[wanted, best[wanted]]):
-                some = wanted[stage[wanted, best[wanted]] == now]
-                stage[some, best[some]] += 1
+                return np.asarray(np.maximum(stop, here.going.max(axis=1)))
+            at = here.stage[wanted, best[wanted]]
+            for now in np.unique(at):
+                some = wanted[at == now]
+                if now == _PARCEL:
+                    self._ask(here, some, best[some], weight, level, effort)
+                    continue
+                here.stage[some, best[some]] += 1
                 finer = effort * _STAGES[now]
-                some = some[np.minimum(cheapest, to_gain)[some] > finer]  # one more level saves about one price
+                some = some[to_gain[some] > finer]
                 if some.size:
-                    deeper = self._deeper(states.rows(some), best[some], weight, level, finer)
-                    if self.out_of_time():  # half done is looser than what is there
-                        break
-                    going[some, best[some]] = deeper - look.prices[some, best[some]]
+                    self._follow(here, some, best[some], weight, level, finer)
+
+    def _opened(self, states: Branches, look: Look, last: int) -> _Open:
+        tiers = tiers_of(look.further, self.ground, self.ends)
+        stage = np.where(states.owed > 0, last, 0)  # what a parcel told of is not run again, only asked again
+        if last:
+            stage[tiers < len(self.ends)] = _PARCEL
+        return _Open(states, look, tiers, look.going.copy(), stage, last)
+
+    def _ask(self, here: _Open, some: Indices, chosen: Indices, weight: float, level: int, effort: float) -> None:
+        """A parcel for `chosen` in some of the states; it answers for all of its tier."""
+        states, tiers = here.states.rows(some), here.tiers[some]
+        parcels = parcels_of(states, tiers, tiers[np.arange(len(some)), chosen], here.look.further[some], self.ends)
+        outcomes = self.levels[level].told[states.luck % DRAWS]
+        met = after_parcel(states, self.ground, parcels, here.look.prices[some], outcomes)
+        count = outcomes.shape[1]
+        found = self.values(met, weight / count, level + 1, effort).reshape(-1, count).mean(axis=1) - parcels.paid
+        if self.out_of_time():  # half done is looser than what is there
+            return
+        here.going[some] = np.where(parcels.tier, found[:, None], here.going[some])
+        done = np.where(states.owed > 0, here.last, here.last - 1)  # a coarse look at one run is looser than a parcel
+        here.stage[some] = np.where(parcels.tier, done, here.stage[some])
+
+    def _follow(self, here: _Open, some: Indices, chosen: Indices, weight: float, level: int, effort: float) -> None:
+        """One run at `chosen` in some of the states."""
+        deeper = self._deeper(here.states.rows(some), chosen, weight, level, effort)
+        if not self.out_of_time():
+            here.going[some, chosen] = deeper - here.look.prices[some, chosen]
 
     def _deeper(self, states: Branches, chosen: Indices, weight: float, level: int, effort: float) -> Array:
         """E[(V - W_0)(x_1)] of a run at `chosen` (n,), from the bounds of the states it leads to.  (n,)."""
@@ -157,12 +199,16 @@ def first_look(states: Branches, ground: Ground, normals: Array32) -> Look:
     costs = _drawn(states.cost, states.cost_root, normals[:, :, rank:])
     clairvoyant = (scores - dear_prices(costs, ground)).max(axis=-1)
     prices = expected_prices(states, ground)
-    stop = _stop_over(states, scores, clairvoyant)
+    stop, mean = _stop_over(states, scores, clairvoyant), clairvoyant.mean(axis=1, dtype=np.float64)
+    further = prices
+    if states.owed.any():
+        further = further_prices(states, prices)
+        stop = np.maximum(stop, bought(states, prices) - level - mean)
     if ground.terms.recall:
         np.maximum(scores, _best_true(states, scores)[:, :, None], out=scores)
     scores -= clairvoyant[:, :, None]
     gained = np.maximum(scores, np.float32(0.0), out=scores).mean(axis=1, dtype=np.float64)
-    return Look(stop, gained - prices, prices, level + clairvoyant.mean(axis=1, dtype=np.float64))
+    return Look(stop, gained - further, prices, further, level + mean)
 
 
 def _drawn(mean: Array, root: Array, normals: Array32) -> Array32:

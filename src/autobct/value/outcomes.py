@@ -29,22 +29,25 @@ class Outcomes:
     """What may happen in one level of a search.
 
     score, cost: (D, Q) surprises of a run;  truths: (D, S, d) standard normals that a truth is drawn with
+    told: (D, P, d) standard normals that a parcel is drawn with
     """
 
     score: Array
     cost: Array
     truths: Array32
+    told: Array
 
 
-def draw_outcomes(runs: Sequence[int], truths: Sequence[int], dim: int, *, rng: np.random.Generator) -> list[Outcomes]:
-    """One for each level: `runs[level]` outcomes of a run, `truths[level]` truths in `dim` coordinates."""
-    return [_drawn(count, samples, dim, rng) for count, samples in zip(runs, truths, strict=True)]
+def draw_outcomes(levels: Sequence[tuple[int, int, int]], dim: int, *, rng: np.random.Generator) -> list[Outcomes]:
+    """One for each level, (outcomes of a run, of a parcel, truths), in `dim` coordinates."""
+    return [_drawn(*level, dim, rng) for level in levels]
 
 
-def _drawn(runs: int, truths: int, dim: int, rng: np.random.Generator) -> Outcomes:
+def _drawn(runs: int, parcels: int, truths: int, dim: int, rng: np.random.Generator) -> Outcomes:
     pairs = to_normals(folded_lattice(runs, DRAWS, rng=rng))
     many = np.stack([spread_normals(truths, dim, rng=rng) for _ in range(DRAWS)])
-    return Outcomes(pairs[:, :, 0], pairs[:, :, 1], many.astype(np.float32))
+    told = np.stack([spread_normals(parcels, dim, rng=rng) for _ in range(DRAWS)])
+    return Outcomes(pairs[:, :, 0], pairs[:, :, 1], many.astype(np.float32), told)
 
 
 def folded_lattice(count: int, draws: int, *, rng: np.random.Generator) -> Array:
