@@ -6,8 +6,8 @@
 For each prior of the paper, both cost models, three prices, with and without recall: net utility of the policies,
 simulated on the same luck with control variates, and the upper bound on every policy (`autobct.value.dual`).  Then the
 same policies on truths the prior does not know.  Cells are added to the results as they are found, and a cell that is
-there is not computed again.  Network maps are the shipped ones, or those of --maps DIR; forests are built once, into
---forests.
+there is not computed again.  Network maps are the shipped ones, or those of --maps DIR;
+the paper's forests have a table of their own (`forest_maps.py`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ import numpy as np
 
 import autobct
 from autobct.belief.cost import upsilon
-from autobct.belief.gaussian import Gaussian
 from autobct.belief.prior import PAPER_PRIORS, Prior, paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
@@ -50,7 +49,7 @@ PAGE, FIGURE = HERE.parent / "docs" / "optimality.md", HERE.parent / "docs" / "i
 PRICES, OVERHEAD, SEED = (0.16, 0.04, 0.64), 0.002, 0
 BASE, MAP = "depth 2", "network map"
 FIXED = tuple(range(1, 9))
-REPETITIONS = 3  # of the search for the upper bound
+REPETITIONS = 4  # of the search for the upper bound
 COSTS = ("log-linear", "linear")
 
 
@@ -60,7 +59,6 @@ class Effort:
 
     draws:    simulated tunings of depth 2 and the network map;  some: of them for the other policies, deep: for depth 3
     fine:     effort of the upper bound at the paper's price;  coarse: at the others
-    states:   that a forest is grown on
     """
 
     draws: tuple[int, int]
@@ -68,7 +66,6 @@ class Effort:
     deep: tuple[int, int]
     fine: tuple[float, float]
     coarse: tuple[float, float]
-    states: int
 
     def played(self, name: str, dim: int) -> int:
         """How many tunings a policy is simulated on."""
@@ -83,24 +80,11 @@ class Effort:
         return self.efforts(cell)[paper_prior(cell.prior).dim - 1]
 
 
-FULL = Effort((4000, 1500), (1000, 300), (100, 20), (1e-4, 3e-4), (1e-3, 1e-3), 2000)
-QUICK = Effort((300, 60), (300, 60), (8, 2), (1e-2, 1e-2), (1e-2, 1e-2), 100)
+FULL = Effort((8000, 3000), (1000, 1000), (100, 20), (3e-5, 3e-4), (1e-3, 1e-3))
+QUICK = Effort((300, 60), (300, 60), (8, 2), (1e-2, 1e-2), (1e-2, 1e-2))
 
-SEARCH = 2
+SEARCH = 3
 """Of the upper bound; cells that were bounded by an earlier one are bounded again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """How near to the optimum, by dimension: few candidates, many draws, a fine search."""
-
-    sides: tuple[int, int] = (11, 5)
-    draws: tuple[int, int] = (16_000, 6_000)
-    fine: tuple[float, float] = (3e-5, 1e-4)
-    repetitions: int = 4
-
-
-CLOSE, ROUGH = Near(), Near(draws=(200, 60), fine=(1e-2, 1e-2), repetitions=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +115,7 @@ class Cell:
 
 
 def controls_of(dim: int) -> np.ndarray:
-    return control_grid(26 if dim == 1 else 9, dim)
+    return control_grid(11 if dim == 1 else 5, dim)
 
 
 # policies, all on the same belief -------------------------------------------------------------------------------------
@@ -161,24 +145,7 @@ def random_trials(count: int) -> ControlValues:
     return policy
 
 
-def reordered(policy: ControlValues, order: np.ndarray) -> ControlValues:
-    """A policy that wants its candidates in another order: place k of its list is candidate order[k]."""
-    back = np.argsort(order)
-
-    def part(belief: Gaussian) -> Gaussian:
-        return Gaussian(belief.mean[..., order], belief.cov[..., order, :][..., :, order])
-
-    def values(state: State, terms: Terms, made: int) -> np.ndarray:
-        kept = np.where(state.kept >= 0, back[np.maximum(state.kept, 0)], -1)
-        noise = state.score_noise[..., order], state.cost_noise[..., order]
-        return policy(State(part(state.score), part(state.cost), *noise, kept), terms, made)[..., back]
-
-    return values
-
-
-def policies_of(
-    cell: Cell, maps: dict[str, ValueMap], forests: Path | None, effort: Effort
-) -> dict[str, ControlValues]:
+def policies_of(cell: Cell, maps: dict[str, ValueMap]) -> dict[str, ControlValues]:
     prior, terms = cell.first_belief(), cell.terms
     controls = controls_of(prior.dim)
     found: dict[str, ControlValues] = {
@@ -196,43 +163,25 @@ def policies_of(
         found["network map, relaxed"] = relaxed(1, terminal=value_map)(controls, SEED)
         found["network map, relaxed, damping 0.02"] = relaxed(1, terminal=value_map, damping=0.02)(controls, SEED)
         found["network map, exact"] = exact(value_map.deepest + 1, value_map=value_map)(controls, SEED)
-    if forests is not None and not cell.recall:
-        forest = forest_for(prior.dim, cell.cost, cell.price, forests, effort)
-        order = np.abs(forest.controls[:, None] - controls[None]).sum(axis=-1).argmin(axis=1)
-        found["forest map"] = reordered(forest.relaxed(), order)
-        found["forest map, damping 0.02"] = reordered(forest.relaxed(damping=0.02), order)
-        found["forest map, exact"] = reordered(forest.exact(), order)
     return found
-
-
-def forest_for(dim: int, cost: str, price: float, folder: Path, effort: Effort) -> Any:
-    from autobct.build.forest_builder import ForestRequest, build_forest
-    from autobct.build.opened import open_map
-
-    path = folder / f"{dim}d-{cost}-{price:g}-{effort.states}{SUFFIX}"
-    if not path.exists():
-        request = ForestRequest(dim, cost, runs=3, trees=50, states=effort.states, price=price, draws=0)
-        built = build_forest(request, folder / f"{path.stem}-{os.getpid()}.build")
-        os.replace(built, path)
-    return open_map(str(path)).value_map
 
 
 # one cell -------------------------------------------------------------------------------------------------------------
 
 
-def played_cell(cell: Cell, maps_folder: str | None, forests: str | None, effort: Effort) -> dict[str, Any]:
+def played_cell(cell: Cell, maps_folder: str | None, effort: Effort) -> dict[str, Any]:
     began = time.perf_counter()
     prior, terms = cell.first_belief(), cell.terms
     start = view(prior.belief, prior.model, controls_of(prior.dim))
     maps = maps_in(maps_folder)
-    policies = policies_of(cell, maps, None if forests is None else Path(forests), effort)
+    policies = policies_of(cell, maps)
     draws = effort.draws[prior.dim - 1]
     luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 7)))
     policies["random trials, best number"] = random_trials(fixed_best(start, terms, effort.some[prior.dim - 1]))
     rows, base = {}, None
     for name, policy in policies.items():
         stage = stage_of(policy, start, terms, rng=np.random.default_rng((SEED, 2)))
-        some = min(effort.played(name, prior.dim), 300 if "forest" in name else draws)
+        some = effort.played(name, prior.dim)
         played = joined([play(policy, stage, part) for part in parts_of(luck, some)])
         base = base or played
         short = replace(base, net=base.net[:some], controls=base.controls[:some], runs=base.runs[:some])
@@ -256,28 +205,6 @@ def bound_of(cell: Cell, effort: Effort) -> dict[str, Any]:
     fineness = effort.fineness(cell)
     upper = upper_estimate(start, cell.terms, effort=fineness, repetitions=REPETITIONS, seed=SEED)
     return {"upper": asdict(upper), "effort": fineness, "search": SEARCH}
-
-
-def near_cell(cell: Cell, maps_folder: str | None, near: Near) -> dict[str, Any]:
-    """The default policy's worth and the bound, for few candidates: both as exactly as time allows."""
-    began = time.perf_counter()
-    prior, terms = cell.first_belief(), cell.terms
-    which = prior.dim - 1
-    controls = control_grid(near.sides[which], prior.dim)
-    start = view(prior.belief, prior.model, controls)
-    value_map = maps_in(maps_folder)[cell.map_name]
-    fits = not mismatches(value_map.spec, prior, terms)
-    policy = mapped(value_map)(controls, SEED) if fits else relaxed(2)(controls, SEED)
-    stage = stage_of(policy, start, terms, rng=np.random.default_rng((SEED, 2)))
-    luck = draw_luck(start, near.draws[which], CAP, rng=np.random.default_rng((SEED, 8)))
-    played = joined([play(policy, stage, part) for part in parts_of(luck, near.draws[which])])
-    half = time.perf_counter()
-    upper = upper_estimate(start, terms, effort=near.fine[which], repetitions=near.repetitions, seed=SEED)
-    return {
-        **asdict(cell), "policy": MAP if fits else BASE, "lower": asdict(played.estimate()), "upper": asdict(upper),
-        "candidates": len(controls), "effort": near.fine[which], "search": SEARCH, "seed": SEED,
-        "bounding": time.perf_counter() - half, "seconds": time.perf_counter() - began,
-    }  # fmt: skip
 
 
 def fixed_best(start: State, terms: Terms, draws: int) -> int:
@@ -351,7 +278,7 @@ def wrong_cell(name: str, truth: str, maps_folder: str | None, effort: Effort) -
     knowing = (luck.scores - price_of(luck.costs, start.cost_noise, terms)).max(axis=-1)
     rows = {}
     wanted = (BASE, "depth 1", "EI minus price", "Gittins index", MAP)
-    policies = policies_of(cell, maps_in(maps_folder), None, effort)
+    policies = policies_of(cell, maps_in(maps_folder))
     policies["random trials, best number"] = random_trials(fixed_best(start, terms, draws))
     for label in (*wanted, "random trials, best number"):
         if label in policies:
@@ -372,22 +299,20 @@ def main() -> None:
     parser.add_argument("--prices", nargs="*", type=float, default=list(PRICES))
     parser.add_argument("--cost", nargs="*", default=list(COSTS), choices=COSTS)
     parser.add_argument("--maps", help="a folder of network maps; the shipped ones if not given")
-    parser.add_argument("--forests", default=str(HERE / "results" / "forests"), help="where forests are kept")
-    parser.add_argument("--no-forests", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="rough numbers in a few minutes, to see that it works")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--write", action="store_true", help="write docs/optimality.md and its figure from the results")
     told = parser.parse_args()
-    effort, forests = QUICK if told.quick else FULL, None if told.no_forests else told.forests
+    effort = QUICK if told.quick else FULL
     results = json.loads(told.out.read_text()) if told.out.exists() else {}
-    results = {"cells": {}, "wrong": {}, "near": {}} | results
+    results = {"cells": {}, "wrong": {}} | results
     results |= {
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),
         "quick": told.quick,
     }
-    compute(told, effort, forests, results)
+    compute(told, effort, results)
     print(tables(results))
     if told.write:
         draw(results, FIGURE)
@@ -396,24 +321,13 @@ def main() -> None:
         PAGE.write_text(f"{head}<!-- tables -->\n\n{tables(results)}\n<!-- end of tables -->{rest}")
 
 
-def compute(told: argparse.Namespace, effort: Effort, forests: str | None, results: dict[str, Any]) -> None:
+def compute(told: argparse.Namespace, effort: Effort, results: dict[str, Any]) -> None:
     cells = [Cell(p, cost, g, r) for g in told.prices for cost in told.cost for p in told.only for r in (True, False)]
-    if forests is not None:  # before the cells share the work, so that no two build the same one
-        Path(forests).mkdir(parents=True, exist_ok=True)
-        missing = [c for c in cells if c.key not in results["cells"] and not c.recall]
-        for dim, cost, price in sorted({(paper_prior(c.prior).dim, c.cost, c.price) for c in missing}):
-            began = time.perf_counter()
-            forest_for(dim, cost, price, Path(forests), effort)
-            print(f"forest {dim}-D, {cost}, price {price:g}: {time.perf_counter() - began:.0f} s", flush=True)
     with ProcessPoolExecutor(told.jobs) as pool:
-        near = ROUGH if told.quick else CLOSE
-        paper = [c for c in cells if c.price == PRICES[0]]
-        wanted = {("near", c.key): pool.submit(near_cell, c, told.maps, near)
-                  for c in paper if not _done(results["near"].get(c.key), near.fine, c)}  # fmt: skip
         known = {c.key: results["cells"][c.key] for c in cells if c.key in results["cells"]}
-        wanted |= {("cells", c.key): pool.submit(bound_of, c, effort)  # played already, but bounded less tightly
+        wanted = {("cells", c.key): pool.submit(bound_of, c, effort)  # played already, but bounded less tightly
                    for c in cells if c.key in known and not _done(known[c.key], effort.efforts(c), c)}  # fmt: skip
-        wanted |= {("cells", c.key): pool.submit(played_cell, c, told.maps, forests, effort)
+        wanted |= {("cells", c.key): pool.submit(played_cell, c, told.maps, effort)
                    for c in cells if c.key not in known}  # fmt: skip
         wrong = [(p, t) for p in ("synthetic", "cnn-r") if p in told.only for t in TRUTHS]
         wanted |= {("wrong", f"{p} {t}"): pool.submit(wrong_cell, p, t, told.maps, effort)
@@ -437,7 +351,7 @@ def _done(found: dict[str, Any] | None, efforts: tuple[float, float], cell: Cell
 
 
 def tables(results: dict[str, Any]) -> str:
-    lines = near_table(results)
+    lines: list[str] = []
     for cost in COSTS:
         for recall in (True, False):
             cells = [c for c in results["cells"].values() if (c["cost"], c["recall"]) == (cost, recall)]
@@ -445,26 +359,6 @@ def tables(results: dict[str, Any]) -> str:
                 returned = "the best model is returned" if recall else "the last model is returned"
                 lines += [f"### {cost.capitalize()} cost, {returned}", "", *table_of(cells), ""]
     return "\n".join(lines + wrong_table(results))
-
-
-def near_table(results: dict[str, Any]) -> list[str]:
-    if not results["near"]:
-        return []
-    lines = ["### How near: the default policy and the bound at price 0.16, among few candidates", ""]
-    lines += ["| prior | candidates | cost | returned | policy | worth | no policy more than | worth / bound |"]
-    lines += ["|---|---|---|---|---|---|---|---|"]
-    order = list(PAPER_PRIORS)
-    for c in sorted(
-        results["near"].values(), key=lambda c: (COSTS.index(c["cost"]), order.index(c["prior"]), not c["recall"])
-    ):
-        lower, upper = c["lower"], c["upper"]
-        error = np.hypot(lower["error"] / lower["mean"], upper["error"] / upper["mean"]) * lower["mean"] / upper["mean"]
-        lines.append(
-            f"| {c['prior']} | {c['candidates']} | {c['cost']} | {'best' if c['recall'] else 'last'} | {c['policy']} "
-            f"| {lower['mean']:.4f} ± {lower['error']:.4f} | {upper['mean']:.4f} ± {upper['error']:.4f} "
-            f"| {lower['mean'] / upper['mean']:.3f} ± {error:.3f} |"
-        )
-    return [*lines, ""]
 
 
 def table_of(cells: list[dict[str, Any]]) -> list[str]:
