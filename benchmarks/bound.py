@@ -1,6 +1,7 @@
-"""Upper bounds against the time they take, at the paper's synthetic prior: docs/decisions/bound.md.
+"""Upper bounds against the time they take, at one of the paper's one-dimensional priors: docs/decisions/bound.md.
 
-    python benchmarks/bound.py [--cost linear] [--maps DIR] [--efforts 1e-3 1e-4 3e-5] [--repetitions 4] [--search]
+    python benchmarks/bound.py [--prior synthetic] [--cost linear] [--candidates 11] [--efforts 1e-3 1e-4 3e-5]
+        [--repetitions 4] [--search] [--no-parcels] [--maps DIR]
 
 Information relaxation takes its penalty from V_1, and from a network map with recall where there is one.
 """
@@ -23,6 +24,7 @@ import autobct
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
+from autobct.value import parcels
 from autobct.value.certificate import upper_estimate
 from autobct.value.cloud import control_grid
 from autobct.value.dual import clairvoyant_mean
@@ -50,12 +52,17 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=4)
     parser.add_argument("--paths", type=int, default=200)
     parser.add_argument("--cost", default="linear", choices=["linear", "log-linear"])
+    parser.add_argument("--prior", default="synthetic")
+    parser.add_argument("--candidates", type=int, default=11)
+    parser.add_argument("--no-parcels", action="store_true", help="the truth is told after cheap runs too")
     parser.add_argument("--search", action="store_true", help="the search alone, no information relaxation")
     told = parser.parse_args()
-    value_map, prior = the_map(told.maps, told.cost), paper_prior("synthetic")
+    if told.no_parcels:
+        parcels.TIERS = (0.0,)
+    value_map, prior = the_map(told.maps, told.cost), paper_prior(told.prior)
     prior = with_log_cost(prior) if told.cost == "log-linear" else prior
     terms = Terms(PRICE, prior.model.cost_model, recall=True, overhead=OVERHEAD)
-    controls = control_grid(26, 1)
+    controls = control_grid(told.candidates, 1)
     start = view(prior.belief, prior.model, controls)
     print("| bound | CPU seconds of one estimate | bound |\n|---|---|---|")
     print(f"| W_0 | | {clairvoyant_mean(start, terms, 65_536, rng=np.random.default_rng(0)):.4f} |")

@@ -301,10 +301,13 @@ def main() -> None:
     parser.add_argument("--maps", help="a folder of network maps; the shipped ones if not given")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="rough numbers in a few minutes, to see that it works")
+    parser.add_argument("--effort", type=float, help="of the upper bound at the paper's price, e.g. 1e-4")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--write", action="store_true", help="write docs/optimality.md and its figure from the results")
     told = parser.parse_args()
     effort = QUICK if told.quick else FULL
+    if told.effort is not None:
+        effort = replace(effort, fine=(told.effort, told.effort))
     results = json.loads(told.out.read_text()) if told.out.exists() else {}
     results = {"cells": {}, "wrong": {}} | results
     results |= {

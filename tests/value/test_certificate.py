@@ -81,6 +81,18 @@ def test_regression_on_controls_by_hand() -> None:
     assert mean_with_controls(values[:20], control[:20]).mean == pytest.approx(values[:20].mean())
 
 
+def test_variates_that_are_the_same_but_for_rounding_do_no_harm() -> None:
+    """A hundredth part in a thousand million between two columns would otherwise get a weight of 1e8."""
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal((2000, 3))
+    values = truth @ [1.0, 0.5, 0.0] + 0.1 * rng.standard_normal(2000)
+    rounding = 1e-11 * np.abs(rng.standard_normal(2000)) + 1e-11 * values  # not of mean zero, and tells of the values
+    doubled = np.column_stack([truth, truth[:, 0] + rounding])
+    found, plain = mean_with_controls(values, doubled), mean_with_controls(values, truth)
+    assert found.mean == pytest.approx(plain.mean, abs=1e-6)
+    assert found.error == pytest.approx(plain.error, rel=1e-3)
+
+
 def test_depth_two_beats_depth_one_on_the_same_luck() -> None:
     start, luck = prior_state(count=9), None
     stage = stage_of(depth(2), start, RECALL, rng=np.random.default_rng(0))

@@ -26,7 +26,8 @@ CAP = 40
 """Runs after which a simulated policy is stopped; one that often gets there does not stop by itself."""
 
 _TRUST = 30  # draws for each control variate; with fewer the plain mean is used
-_TRUTHS = 32_768  # to find the means of the control variates with: their error is far below that of a simulation
+_ROUNDING = 1e-4  # of the largest singular value of the standardized variates
+_TRUTHS = 131_072  # to find the means of the control variates with: their error is far below that of a simulation
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,16 @@ class Played:
 
 
 def mean_with_controls(values: Array, controls: Array) -> Estimate:
-    """Mean of (n,) values with control variates (n, K) of known mean zero."""
+    """Mean of (n,) values with control variates (n, K) of known mean zero.
+
+    Variates may depend on each other, as prices do that are the same everywhere: a direction in which they differ by
+    rounding alone is left out.
+    """
     count = len(values)
-    useful = controls[:, controls.std(axis=0) > 1e-12] if count >= _TRUST * controls.shape[1] else controls[:, :0]
-    design = np.column_stack([np.ones(count), useful])
-    weights = np.linalg.lstsq(design, values, rcond=None)[0]
+    spread = controls.std(axis=0)
+    useful = controls[:, spread > 1e-12] if count >= _TRUST * controls.shape[1] else controls[:, :0]
+    design = np.column_stack([np.ones(count), useful / useful.std(axis=0)])
+    weights = np.linalg.lstsq(design, values, rcond=_ROUNDING)[0]
     left = values - design @ weights
     freedom = max(count - design.shape[1], 1)
     return Estimate(float(weights[0]), float(np.sqrt(np.square(left).sum() / freedom / count)), count)
