@@ -14,6 +14,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.fitting import deciding
 from autobct.tuning.limits import Left, Mask
 from autobct.tuning.policy import Frugal
 from autobct.tuning.problem import Problem
@@ -58,6 +59,7 @@ def control_values(position: Position, policy: ControlValues, problem: Problem |
     problem: the same at another price, if not the position's own
     """
     terms = (problem or position.problem).terms
+    policy = deciding(policy, position.state, terms, position.asked)
     values = policy(position.state, terms, position.asked)
     if position.last.any():
         once = one_run_values(position.state, terms)
@@ -94,6 +96,7 @@ def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
 def train_at(position: Position, chosen: int, value: float, policy: ControlValues) -> Train:
     """The run at a candidate in the user's units.  value: of it, in model units."""
     problem, state = position.problem, position.state
+    policy = deciding(policy, state, problem.terms, position.asked)
     net = float(policy.net(state, problem.terms)[chosen]) if isinstance(policy, Frugal) else value
     price = float(run_price(state, problem.terms)[chosen])
     cost = (price - problem.terms.overhead) / problem.terms.price

@@ -92,6 +92,7 @@ class Tuner:
             guess_strength=guess_strength,
             increases_cost=increases_cost,
             expect_usual=expect_usual,
+            own_policy=policy is not None,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
         self._max_cost = None if max_cost is None else positive_number(max_cost, "max_cost", example=3600)
