@@ -83,6 +83,7 @@ def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
     if position.untried.all() and position.left is not None:
         left, needed = position.left, position.cheapest
         return Stop(left.reason, position.runs, position.in_hand, left=left.amount, cheapest=needed), -1
+    policy = deciding(policy, position.state, position.problem.terms, position.asked)
     values = control_values(position, policy)
     chosen = int(values.argmax())
     if values[chosen] == -np.inf:
