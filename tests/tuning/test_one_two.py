@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from tests.tuning.cases import LINE, SQUARE, ask_train, numbers, play, replayed
 
-from autobct import Float, Int, Train, Tuner, frugal, mapped, paper_prior, relaxed
+from autobct import Float, Int, Train, Tuner, mapped, paper_prior, relaxed, tune
 from autobct.belief.prior import default_prior
 from autobct.maps.library import shipped_map
 from autobct.tuning.first import basis_for, plain
-from autobct.tuning.fitting import DEAR, WhereItFits, deciding
+from autobct.tuning.fitting import DEAR, WhereItFits
 from autobct.tuning.policy import Frugal
+from autobct.tuning.position import deciding
 from autobct.tuning.problem import problem_of
 from autobct.tuning.space import Space
 from autobct.value.map_spec import units_of_lambda
@@ -173,13 +174,41 @@ def test_the_map_decides_where_a_run_is_dear(space: dict[str, Any]) -> None:
     tuner = Tuner(space, price=0.01)
     tuner.tell(ask_train(tuner), 0.7, 1.0)
     both, state = fitting(tuner), tuner._state()
-    for share, policy in ((0.5 * DEAR, both.otherwise), (2 * DEAR, both.on_map), (1e6, both.otherwise)):
+    dear = DEAR * both.spec.prices[0]
+    for share, policy in ((0.5 * dear, both.otherwise), (2 * dear, both.on_map), (1e6, both.otherwise)):
         terms = at_price(tuner, share)
-        assert deciding(both, state, terms, 1) is policy
+        assert both.at(state, terms, 1) is policy
         np.testing.assert_array_equal(both(state, terms, 1), policy(state, terms, 1))
-        assert isinstance(deciding(both, state, terms, 0), Frugal)  # the first run
+        assert isinstance(both.at(state, terms, 0), Frugal)  # the first run
     assert isinstance(both.otherwise, Frugal)
-    assert deciding(frugal()(tuner.problem.controls, 0), state, terms, 1) == Frugal()
+
+
+def test_who_decides_in_a_position() -> None:
+    tuner = Tuner(LINE, price=1.0)
+    tuner.tell(ask_train(tuner), 0.7, 1.0)
+    both, terms = fitting(tuner), tuner.problem.terms
+    assert deciding(tuner._position(), both, terms) is both.on_map
+    other = relaxed(depth=2)(tuner.problem.controls, 0)
+    assert deciding(tuner._position(), other, terms) is other
+    failing = Tuner(LINE, price=0.1)
+    failing.tell(ask_train(failing), error="out of memory", cost=1.0)
+    failing.tell(ask_train(failing), 0.7, 1.0)
+    assert isinstance(deciding(failing._position(), fitting(failing), terms), Frugal)
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
+@pytest.mark.parametrize("recall", [True, False], ids=["recall", "last"])
+def test_a_top_where_runs_fail_is_left_alone(space: dict[str, Any], recall: bool) -> None:
+    """Foresight of several runs once went on for ever at a cheap corner, preparing for a run that always failed."""
+
+    def sometimes(params: Mapping[str, Any]) -> float:
+        if 0.2 < params["x"] < 0.6:
+            raise RuntimeError("out of memory")
+        return hill(params)[0]
+
+    result = tune(lambda params: (sometimes(params), 1.0), space, price=0.001, recall=recall, max_runs=60)
+    assert len(result.history) < 40
+    assert not 0.2 < result.params["x"] < 0.6
 
 
 def test_a_batch_of_states_is_decided_one_by_one() -> None:
@@ -188,8 +217,8 @@ def test_a_batch_of_states_is_decided_one_by_one() -> None:
     two.tell(ask_train(two), 0.7, 40.0)
     both = fitting(one)
     states = [tuner._state() for tuner in (one, two)]
-    terms = at_price(one, 0.5 * DEAR)
-    assert [deciding(both, state, terms, 1) is both.on_map for state in states] == [False, True]
+    terms = at_price(one, 0.5 * DEAR * both.spec.prices[0])
+    assert [both.at(state, terms, 1) is both.on_map for state in states] == [False, True]
 
     def stacked(part: Callable[[State], np.ndarray]) -> np.ndarray:
         return np.stack([part(state) for state in states])

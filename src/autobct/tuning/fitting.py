@@ -17,8 +17,8 @@ from autobct.value.map_spec import MapSpec, units_of_lambda
 from autobct.value.simulate import ControlValues, rows
 from autobct.value.state import State, Terms
 
-DEAR = 0.1
-"""Price of a run over lambda from which a map decides: ten times its error.  docs/decisions/one-two-numbers.md."""
+DEAR = 5.0
+"""Price of a run from which a map decides, in lowest prices that it is for.  docs/decisions/one-two-numbers.md."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +46,5 @@ class WhereItFits:
             return Frugal()
         price, noise = units_of_lambda(state, terms)
         low, high = self.spec.noises
-        fits = DEAR <= price <= self.spec.prices[1] and low <= noise <= high
-        return self.on_map if fits else self.otherwise
-
-
-def deciding(policy: ControlValues, state: State, terms: Terms, runs: int) -> ControlValues:
-    """The policy itself, or the one that it leaves the decision to."""
-    return policy.at(state, terms, runs) if isinstance(policy, WhereItFits) else policy
+        dear = DEAR * self.spec.prices[0] <= price <= self.spec.prices[1]
+        return self.on_map if dear and low <= noise <= high else self.otherwise
