@@ -1,6 +1,6 @@
 """What one and two plain numbers should start from, and who decides then: variants of the default on real tasks.
 
-    python benchmarks/one_two.py [--data FOLDER] [--held-out] [--seeds 3] [--numbers 1 2] [--only "default" ...]
+    python benchmarks/one_two.py [--data FOLDER] [--held-out] [--last] [--seeds 3] [--numbers 1 2] [--only NAME ...]
 
 The tasks are slices of the published tasks (slices.py) and those that have two numbers themselves; --held-out: of other
 tasks of the same families.  Captured (see tasks.py) at four prices, one line for each variant, with the trainings it
@@ -28,10 +28,14 @@ from autobct.tuning import choice, first, fitting
 from autobct.tuning.policy import mapped, relaxed
 
 
-def on_shipped_map(question: Question, train: Training) -> int:
+def on_shipped_map(*, recall: bool) -> Tuner:
     """A policy of the user's stands on the fixed scale of the paper's basis."""
-    value_map = shipped_map(f"{len(question.space)}d-log-recall")
-    return autobct_tuner(policy=mapped(value_map))(question, train)
+
+    def tuner(question: Question, train: Training) -> int:
+        value_map = shipped_map(f"{len(question.space)}d-log-{'recall' if recall else 'last'}")
+        return autobct_tuner(policy=mapped(value_map), recall=recall)(question, train)
+
+    return tuner
 
 
 def depth_two() -> Any:
@@ -40,9 +44,9 @@ def depth_two() -> Any:
 
 
 DEFAULT = "default"
-VARIANTS: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Callable[[], Tuner]]] = {
+VARIANTS: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Callable[..., Tuner]]] = {
     DEFAULT: ({}, autobct_tuner),
-    "fixed scale, map": ({}, lambda: on_shipped_map),
+    "fixed scale, map": ({}, on_shipped_map),
     "surfaces, improvement per price": ({(first, "plain"): lambda space: False}, autobct_tuner),
     "improvement per price alone": ({(fitting, "DEAR"): np.inf}, autobct_tuner),
     "map from half that price on": ({(fitting, "DEAR"): 2.5}, autobct_tuner),
@@ -55,13 +59,13 @@ VARIANTS: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Callable[[], Tuner]]
 }
 
 
-def plays(tasks: list[Task], seeds: int, name: str) -> tuple[np.ndarray, np.ndarray]:
+def plays(tasks: list[Task], seeds: int, name: str, *, recall: bool) -> tuple[np.ndarray, np.ndarray]:
     """Captured and trainings, (tasks, prices) each, mean over seeds."""
     parts, make = VARIANTS[name]
     with ExitStack() as stack:
         for (module, part), other in parts.items():
             stack.enter_context(patch.object(module, part, other))
-        found = [[[play(make(), task, p, s) for s in range(seeds)] for p in LEVELS] for task in tasks]
+        found = [[[play(make(recall=recall), task, p, s) for s in range(seeds)] for p in LEVELS] for task in tasks]
     both = np.array([[[(o.captured, o.trials) for o in cell] for cell in row] for row in found]).mean(axis=2)
     return both[..., 0], both[..., 1]
 
@@ -72,6 +76,7 @@ def main() -> None:
     parser.add_argument("--held-out", action="store_true", help="other tasks of the same families, half as many slices")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=list(VARIANTS), default=list(VARIANTS))
+    parser.add_argument("--last", action="store_true", help="return the last model, as the paper does")
     parser.add_argument("--numbers", type=int, nargs="*", choices=(1, 2), default=[1, 2])
     told = parser.parse_args()
     whole = holdout(told.data) if told.held_out else published(told.data)
@@ -82,7 +87,7 @@ def main() -> None:
         print("|---|" + "---|" * (len(LEVELS) + 2))
         base = None
         for name in told.only:
-            captured, trainings = plays(tasks, told.seeds, name)
+            captured, trainings = plays(tasks, told.seeds, name, recall=not told.last)
             base = captured if base is None else base
             gap = (captured - base).mean(axis=1)
             difference = "" if captured is base else f"{gap.mean():+.3f} ± {gap.std() / np.sqrt(len(tasks)):.3f}"

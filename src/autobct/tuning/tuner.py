@@ -293,7 +293,8 @@ class Tuner:
     ) -> Certificate:
         """How close to the best possible the policy is, from the first belief: bounds in the user's units of score.
 
-        More time gives a tighter interval.  It is about the candidates, and holds where the prior does.
+        More time gives a tighter interval.  It is about the candidates, and holds where the prior does: where the scale
+        of the score is learned, for the Gaussian of the same mean and covariance.
         """
         return certificate_of(
             self.problem,
