@@ -183,6 +183,16 @@ def test_the_map_decides_where_a_run_is_dear(space: dict[str, Any]) -> None:
     assert isinstance(both.otherwise, Frugal)
 
 
+def test_beyond_two_numbers_there_is_no_map() -> None:
+    cube = {**SQUARE, "z": Float(0, 1)}
+    assert isinstance(Tuner(cube, price=0.01)._values, Frugal)
+    last = Tuner(cube, price=0.01, recall=False)
+    last.tell(ask_train(last), 0.7, 1.0)
+    both, state = fitting(last), last._state()
+    assert both.at(state, last.problem.terms, 1) is both.otherwise
+    assert isinstance(both.at(state, last.problem.terms, 0), Frugal)
+
+
 def test_who_decides_in_a_position() -> None:
     tuner = Tuner(LINE, price=1.0)
     tuner.tell(ask_train(tuner), 0.7, 1.0)
@@ -196,7 +206,7 @@ def test_who_decides_in_a_position() -> None:
     assert isinstance(deciding(failing._position(), fitting(failing), terms), Frugal)
 
 
-@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
+@pytest.mark.parametrize("space", [LINE, SQUARE, {**SQUARE, "z": Float(0, 1)}], ids=["line", "square", "cube"])
 @pytest.mark.parametrize("recall", [True, False], ids=["recall", "last"])
 def test_a_top_where_runs_fail_is_left_alone(space: dict[str, Any], recall: bool) -> None:
     """Foresight of several runs once went on for ever at a cheap corner, preparing for a run that always failed."""

@@ -7,7 +7,7 @@ from autobct.maps.container import MapFileError
 from autobct.maps.library import shipped_map
 from autobct.maps.store import shipped
 from autobct.tuning.fitting import WhereItFits
-from autobct.tuning.policy import MapPolicy, Policy, check_policy, frugal, mapped, relaxed
+from autobct.tuning.policy import Frugal, MapPolicy, Policy, check_policy, frugal, mapped, relaxed
 from autobct.tuning.problem import Problem
 from autobct.value.map import BASES, MapMismatch, ValueMap, mismatches
 from autobct.value.simulate import ControlValues
@@ -62,15 +62,20 @@ def _learning_policy(problem: Problem, seed: int) -> tuple[ControlValues, str]:
     policy, text = (frugal(), _PER_PRICE) if problem.terms.recall else (relaxed(depth=2), "Depth 2 on the fly")
     otherwise = policy(problem.controls, seed)
     if problem.prior.model.score_basis.name not in BASES:
-        return otherwise, f"{text}."
+        return _without_map(otherwise), f"{text}."
     name = shipped_for(problem)
     try:
         value_map = _shipped(name)
         on_map = mapped(value_map)(problem.controls, seed)
     except (MapMismatch, MapFileError) as reason:
-        return otherwise, f"{text}: {_on_one_line(reason)}."
+        return _without_map(otherwise), f"{text}: {_on_one_line(reason)}."
     note = f"The value map {name} that came with the package where a run is dear, else {text[0].lower()}{text[1:]}."
     return WhereItFits(value_map.spec, on_map, otherwise), note
+
+
+def _without_map(values: ControlValues) -> ControlValues:
+    """Foresight of several runs begins, and goes on after a failure, as it would beside a map; one run is itself."""
+    return values if isinstance(values, Frugal) else WhereItFits(None, values, values)
 
 
 def _shipped(name: str | None) -> ValueMap:

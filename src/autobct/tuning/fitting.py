@@ -27,9 +27,11 @@ class WhereItFits:
 
     That is near the centre or what was guessed.  Deeper foresight would begin in a corner, where a polynomial has most
     to tell and real scores are poor.
+
+    spec: of the map; None if there is no map
     """
 
-    spec: MapSpec
+    spec: MapSpec | None
     on_map: ControlValues
     otherwise: ControlValues
 
@@ -44,6 +46,8 @@ class WhereItFits:
         """Which policy decides in a state."""
         if runs == 0:
             return Frugal()
+        if self.spec is None:
+            return self.otherwise
         price, noise = units_of_lambda(state, terms)
         low, high = self.spec.noises
         dear = DEAR * self.spec.prices[0] <= price <= self.spec.prices[1]
