@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tests.tuning.cases import numbers, play
 
-import autobct
 from autobct import Categorical, Float, Int, Stop, Train, Tuner
 from autobct.belief.ensemble import MOST
 from autobct.tuning.first import growth_of
@@ -183,13 +182,6 @@ def test_costs_of_whole_numbers_are_expected_to_grow() -> None:
     assert growths[0].mean > 0 < growths[1].mean
     assert [g.mean for g in growths[2:4]] == [0.0, 0.0]
     assert all(g.sd > 0 for g in growths)
-
-
-def test_the_paper_and_one_or_two_numbers_are_as_they_were() -> None:
-    for space in ({"x": Float(0, 1)}, {"x": Float(0, 1), "y": Float(0, 1)}):
-        assert Tuner(space, price=0.01).problem.prior.ensemble is None
-    prior = autobct.paper_prior("fraud-2d")
-    assert Tuner({"x": Float(0, 1), "y": Float(0, 1)}, price=0.01, prior=prior).problem.prior is prior
 
 
 def test_parallel_runs_are_apart() -> None:

@@ -79,7 +79,7 @@ def learning_prior(
     members = ensemble_of(of_score, told, tops or {})
     mixture = members.prior()
     model = Model(of_score.basis, of_cost.basis, mixture.noise, told.cost_noise, LOG_LINEAR)
-    cost = _cost(of_cost, growths, cost_level, cost_spread, told)
+    cost = cost_of(of_cost, growths, cost_level, cost_spread, told)
     return Prior(model, Belief(mixture.gaussian(), cost), members)
 
 
@@ -114,7 +114,8 @@ def _centre(of_score: Surface, habits: Habits) -> dict[int, tuple[float, float]]
     return {which: (0.5, habits.bump / np.sqrt(len(numbers))) for which in numbers}
 
 
-def _cost(of_cost: Surface, growths: Sequence[Growth], level: float, spread: float, habits: Habits) -> Gaussian:
+def cost_of(of_cost: Surface, growths: Sequence[Growth], level: float, spread: float, habits: Habits) -> Gaussian:
+    """The log cost: a level, how it rises over each parameter, and a little bend."""
     mean, sd = np.zeros(of_cost.basis.size), np.full(of_cost.basis.size, habits.cost_bend)
     mean[0], sd[0] = level, spread
     for place, term in enumerate(of_cost.terms):

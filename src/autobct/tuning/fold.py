@@ -9,9 +9,10 @@ from itertools import accumulate
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.ensemble import MOST, Ensemble, compressed
+from autobct.belief.ensemble import MOST, compressed
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.kalman import update
+from autobct.belief.prior import Learning
 from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
 from autobct.tuning.ranges import DIVERGED, HOPELESS, shown
@@ -101,7 +102,7 @@ def _dearer(known: Learned, run: Run) -> bool:
     return float(observed) > float(model.cost_basis(run.control) @ believed)
 
 
-def _weighed(known: Learned, ensemble: Ensemble, features: Array, score: float) -> tuple[Gaussian, Evidence]:
+def _weighed(known: Learned, ensemble: Learning, features: Array, score: float) -> tuple[Gaussian, Evidence]:
     """The belief of an ensemble after one more run: of all members while runs are few, then of their mixture."""
     seen = known.evidence
     rows = features[None] if seen is None else np.concatenate([seen.features, features[None]])

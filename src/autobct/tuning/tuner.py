@@ -92,6 +92,7 @@ class Tuner:
             guess_strength=guess_strength,
             increases_cost=increases_cost,
             expect_usual=expect_usual,
+            own_policy=policy is not None,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
         self._max_cost = None if max_cost is None else positive_number(max_cost, "max_cost", example=3600)
@@ -292,7 +293,8 @@ class Tuner:
     ) -> Certificate:
         """How close to the best possible the policy is, from the first belief: bounds in the user's units of score.
 
-        More time gives a tighter interval.  It is about the candidates, and holds where the prior does.
+        More time gives a tighter interval.  It is about the candidates, and holds where the prior does: where the scale
+        of the score is learned, for the Gaussian of the same mean and covariance.
         """
         return certificate_of(
             self.problem,
