@@ -21,6 +21,7 @@ import argparse
 import json
 import math
 import platform
+import re
 import resource
 import statistics
 import subprocess
@@ -35,14 +36,15 @@ from typing import Any
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "dimensions.json"
+PAGE = HERE.parent / "docs" / "howto" / "spaces.md"
 SPACES = {
     "1 number": (1, 0),
     "2 numbers": (2, 0),
     "5 numbers": (5, 0),
+    "7 numbers": (7, 0),
     "10 numbers": (10, 0),
     "20 numbers": (20, 0),
     "3 categories": (0, 3),
-    "7 numbers": (7, 0),
     "7 numbers, 3 categories": (7, 3),
 }
 """Numbers, and categories of four choices each."""
@@ -212,6 +214,25 @@ def grown(told: Sequence[int]) -> dict[str, list[dict[str, float]]]:
     return rows
 
 
+def page(text: str, kept: Mapping[str, Any]) -> str:
+    """The text of the page with both tables anew, each after the comment that names it."""
+    cells = [
+        [row["space"]]
+        + [f"{row['ratios'][f'{tuner} seconds']:.2g}" for tuner in TUNERS[1:]]
+        + [", ".join(f"{row['memory_mb'][tuner]:.0f} MB" for tuner in TUNERS)]
+        for row in kept["spaces"]
+    ]
+    grown = []
+    for tuner, rows in kept["growth"].items():
+        grown.append([f"time, {tuner}", *(f"{row['seconds'] / rows[0]['seconds']:.2g}" for row in rows)])
+        grown.append([f"memory in a decision, {tuner}", *(f"{row['traced']:.1f} MB" for row in rows)])
+    for name, body in (("spaces", cells), ("growth", grown)):
+        lines = "\n".join(f"| {' | '.join(row)} |" for row in body)
+        marked = re.compile(rf"(<!-- dimensions: {name} -->\n\n\|[^\n]*\n\|[^\n]*\n)(?:\|[^\n]*\n)*")
+        text = marked.sub(lambda found, lines=lines: f"{found[1]}{lines}\n", text)
+    return text
+
+
 def about(rounds: int) -> dict[str, Any]:
     found = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
@@ -228,7 +249,9 @@ def about(rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="keep the tables in benchmarks/results/dimensions.json")
+    parser.add_argument(
+        "--write", action="store_true", help="keep the tables in benchmarks/results and docs/howto/spaces.md"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=list(SPACES), default=list(SPACES))
     parser.add_argument("--told", nargs="*", type=int, default=[10, 100, 1000, 10_000])
@@ -248,6 +271,7 @@ def main() -> None:
     if asked.write:
         kept = {"about": about(asked.rounds), "spaces": rows, "growth": rows_grown}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        PAGE.write_text(page(PAGE.read_text("utf-8"), kept), "utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import dimensions
 import pytest
 
@@ -35,3 +37,10 @@ def test_growth_tells_as_many_as_it_says() -> None:
     rows = dimensions.growth("autobct", [2, 15], 0)
     assert [row["told"] for row in rows] == [2, 15]
     assert all(row["traced"] > 0 for row in rows)
+
+
+def test_the_page_has_the_tables_that_were_kept() -> None:
+    kept, text = json.loads(dimensions.RESULTS.read_text()), dimensions.PAGE.read_text("utf-8")
+    assert dimensions.page(text, kept) == text
+    kept["spaces"][0]["ratios"]["GPSampler seconds"] = 123.0
+    assert "| 1 number | 1.2e+02 |" in dimensions.page(text, kept)
