@@ -1,7 +1,7 @@
 """Time and memory of a decision in spaces of 1 to 20 parameters, against Optuna's samplers in the same run; and how
 both grow to 10,000 trials.
 
-    python benchmarks/dimensions.py [--write] [--rounds 3] [--only "7 numbers"] [--told 10 100 1000 10000]
+    python benchmarks/dimensions.py [--write] [--rounds 3] [--only "7 numbers"] [--told 10 50 100 1000 10000]
 
 A decision is what a tuner does from one outcome to the next params: ask and tell together, in CPU seconds on one
 thread, the median over trials 5 to 20. Every cell is a process of its own; tuners take turns, so that a busy machine
@@ -254,7 +254,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=list(SPACES), default=list(SPACES))
-    parser.add_argument("--told", nargs="*", type=int, default=[10, 100, 1000, 10_000])
+    parser.add_argument("--told", nargs="*", type=int, default=[10, 50, 100, 1000, 10_000])
     parser.add_argument("--cell", nargs="+", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
