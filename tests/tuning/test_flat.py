@@ -9,7 +9,6 @@ import pytest
 from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
-from autobct.tuning.candidates import AROUND, SPREAD
 from autobct.tuning.fold import beliefs, learned
 from autobct.tuning.ranges import TELLING, shown
 
@@ -78,9 +77,10 @@ def test_a_decision_looks_at_no_more_runs_and_holds_no_more(price: float, level:
             found.append(work(tuner, rng))
     (early, held_early), (late, held_late) = found
     assert late <= early <= 5 * TELLING
-    for name, most in {"candidates": SPREAD + AROUND + 80, "models": 70, "scores": 128, "evidence": 64}.items():
-        assert held_late[name] <= most, name
-    assert held_late["weights"] == held_early["weights"]
+    for name, before in held_early.items():
+        assert held_late[name] <= 1.1 * before + 5, name
+    assert held_early["candidates"] < 1500
+    assert held_early["scores"] <= 128
     assert held_late["failures"] <= 5  # most of the failed runs were at none of the candidates
 
 

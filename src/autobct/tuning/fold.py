@@ -49,7 +49,7 @@ class Learned:
     finished: int = 0
 
 
-Weighing = Callable[[Learned, Ensemble, Array, float], tuple[Gaussian, Evidence]]
+Weighing = Callable[..., tuple[Gaussian, Evidence]]
 """(known, ensemble, features (J,) of one more run, its score) -> belief about the score, and evidence."""
 
 
@@ -129,7 +129,7 @@ def _weighed(known: Learned, ensemble: Ensemble, features: Array, score: float) 
     return mixture.gaussian(), replace(gathered, noise=mixture.noise)
 
 
-def _gathered(known: Learned, ensemble: Ensemble, features: Array, score: float) -> tuple[Gaussian, Evidence]:
+def _gathered(known: Learned, ensemble: object, features: Array, score: float) -> tuple[Gaussian, Evidence]:
     """The evidence with one more run, of which nothing is made yet as more follow."""
     seen = known.evidence
     rows = features[None] if seen is None else np.concatenate([seen.features, features[None]])
