@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,10 @@ class Tuner:
         self._notes: list[Note] = []
         self._finished: dict[int, int] = {}  # candidate -> its last finished run, in order of training
         self._failed: set[int] = set()
+        self._barred: set[bytes] = set()  # controls of all failed runs, whether still candidates or not
         self._pending: dict[int, tuple[Train, int]] = {}
         self._asked, self._heard, self._charged = 0, 0, 0.0
+        self._spent = Fraction(0)  # exact, so that adding one cost at a time is as good as adding all at the end
 
     def _look(self, problem: Problem) -> None:
         """Features and noise at the candidates, (G, J) and (G,) each: what every decision needs of them."""
@@ -126,24 +129,24 @@ class Tuner:
         )
 
     def _refine(self) -> None:
-        """Candidates around the best models, anew after every run; those that were trained stay."""
+        """Candidates around the best models, anew after every run; the best that were trained stay, failures do not."""
         if self._spread is None:
             return
         problem, old = self.problem, self.problem.controls
-        trained = [old[index] for index in (*self._finished, *self._failed)]
+        trained = [old[index] for index in self._finished]
         trained += [train.control for train, _ in self._pending.values()]
         best = self._kept(list(self._finished))
         if best.size:
             rng = np.random.default_rng((self._seed, len(self._runs)))
-            near = around(problem.space, old[best], rng=rng)
+            near = [at for at in around(problem.space, old[best], rng=rng) if at.tobytes() not in self._barred]
         else:
-            near = old[:0]
+            near = []
         controls = distinct([*self._spread, *trained, *near])
         self._known = replace(self._known, problem=replace(problem, controls=controls))
         self._look(self.problem)
         places = {control.tobytes(): index for index, control in enumerate(controls)}
         self._finished = {places[old[index].tobytes()]: run for index, run in self._finished.items()}
-        self._failed = {places[old[index].tobytes()] for index in self._failed}
+        self._failed = {index for place, index in places.items() if place in self._barred}
         self._pending = {n: (train, places[train.control.tobytes()]) for n, (train, _) in self._pending.items()}
 
     @property
@@ -174,7 +177,7 @@ class Tuner:
     @property
     def total_cost(self) -> float:
         """Cost of all runs so far, failed ones included, and what was charged besides, in the user's units."""
-        return math.fsum(run.cost for run in self._runs) + self._charged
+        return float(self._spent) + self._charged
 
     @property
     def charged(self) -> float:
@@ -350,10 +353,12 @@ class Tuner:
             self._alarm = raised(self._watch, seen, run, number)
         if run.score is None:
             self._failed.add(chosen)
+            self._barred.add(run.control.tobytes())
         else:
             self._finished.pop(chosen, None)
             self._finished[chosen] = number
         self._runs.append(replace(run, believed=self.believed_score(run.control)))
+        self._spent += Fraction(run.cost)
         self._forget()
         self._refine()
 
@@ -440,7 +445,7 @@ class Tuner:
             return other
         other._known = replace(known, problem=problem)
         other._look(problem)
-        for name in ("_runs", "_notes", "_finished", "_failed", "_pending"):
+        for name in ("_runs", "_notes", "_finished", "_failed", "_barred", "_pending"):
             setattr(other, name, copy.copy(getattr(self, name)))
         return other
 
