@@ -177,11 +177,16 @@ def tasks_of(out: Path) -> list[Task]:
     return [_task(name, rows) for name, rows in sorted(tables.items())]
 
 
+def points_at(family: str, rows: list[dict[str, Any]]) -> Array:
+    """The points (n, d) that rows were trained at."""
+    space, indices = SPACES[family], [row["index"] for row in rows]
+    return points_of(space, spread(max(indices) + 1, len(space), seed=None))[indices]
+
+
 def _task(name: str, rows: list[dict[str, Any]]) -> Task:
     family = name.split("-")[0]
-    space, most = SPACES[family], max(row["index"] for row in rows) + 1
-    points = points_of(space, spread(most, len(space), seed=None))[[row["index"] for row in rows]]
-    places = unit_of(space, points)
+    space = SPACES[family]
+    places = unit_of(space, points_at(family, rows))
     score = fitted(places, np.array([row["score"] for row in rows]))
     cost = fitted(places, np.array([math.log(max(row["cost"], 1e-4)) for row in rows]))
 
