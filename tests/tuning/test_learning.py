@@ -10,6 +10,7 @@ from tests.tuning.cases import numbers, play
 
 from autobct import Categorical, Float, Int, Stop, Train, Tuner
 from autobct.belief.ensemble import MOST
+from autobct.tuning.candidates import AROUND, PROMISING
 from autobct.tuning.first import growth_of
 from autobct.tuning.policy import Frugal
 from autobct.value.state import run_price, stop_value
@@ -75,6 +76,34 @@ def test_a_run_under_way_in_another_process_is_taken_over() -> None:
     again.adopt(trained[4])
     again.tell(trained[4], *train(trained[4].params))
     assert numbers(again.ask()) == numbers(trained[5])
+
+
+def test_candidates_around_the_promising_ones_promise_more() -> None:
+    made = tuner()
+    for _ in range(4):
+        decision = made.ask()
+        assert isinstance(decision, Train)
+        made.tell(decision, *train(decision.params))
+    values = Frugal()(made._state(), made.problem.terms, 4)
+    spread = len(made._spread) if made._spread is not None else 0
+    even, near = values[:spread].max(), values[spread : spread + 4 + AROUND].max()
+    assert values[spread + 4 + AROUND :].max() > max(even, near)
+    best = made._promising(PROMISING)
+    np.testing.assert_allclose(values[best], np.sort(values)[::-1][:PROMISING])
+
+
+def test_a_resumed_tuner_has_the_candidates_of_one_with_runs_under_way() -> None:
+    live = tuner()
+    one, two, three = (live.ask() for _ in range(3))
+    assert isinstance(one, Train)
+    assert isinstance(two, Train)
+    assert isinstance(three, Train)
+    live.tell(one, *train(one.params))
+    resumed = tuner()
+    resumed.replay(live.history)
+    resumed.adopt(two)
+    resumed.adopt(three)
+    assert numbers(resumed.ask()) == numbers(live.ask())
 
 
 def test_scale_and_noise_are_learned() -> None:
@@ -146,7 +175,7 @@ def test_time_and_memory_stay_the_same_after_many_runs() -> None:
         assert evidence is not None
         sizes[told] = len(evidence.scores), len(made.problem.controls), len(made._finished)
     assert max(size[0] for size in sizes.values()) == MOST
-    assert max(size[1] for size in sizes.values()) < 750
+    assert max(size[1] for size in sizes.values()) < 404 + 3 * AROUND + MOST + 2
     assert max(size[2] for size in sizes.values()) <= MOST + 1
 
 

@@ -17,7 +17,7 @@ from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
-from autobct.tuning.candidates import around, distinct
+from autobct.tuning.candidates import PROMISING, REFINEMENTS, around, distinct
 from autobct.tuning.certified import certificate_of
 from autobct.tuning.choice import chosen_policy
 from autobct.tuning.decision import Decision, Stop, Train
@@ -27,8 +27,8 @@ from autobct.tuning.fold import Learned, extended
 from autobct.tuning.forecast import Forecast, forecast
 from autobct.tuning.history import Note, Run
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, is_last, positive_number, tightest
-from autobct.tuning.policy import Policy
-from autobct.tuning.position import Position, decide
+from autobct.tuning.policy import Frugal, Policy
+from autobct.tuning.position import Position, control_values, decide
 from autobct.tuning.price import Price
 from autobct.tuning.problem import Direction, Problem, at_price, is_spread, problem_of
 from autobct.tuning.ranges import notes_of, shown
@@ -129,25 +129,44 @@ class Tuner:
         )
 
     def _refine(self) -> None:
-        """Candidates around the best models, anew after every run; the best that were trained stay, failures do not."""
+        """Candidates around the best models and around the most promising candidates, anew after every run.
+
+        Those that were trained stay.  Runs under way do not count: whoever resumes has the same candidates.
+        """
         if self._spread is None:
             return
-        problem, old = self.problem, self.problem.controls
+        old = self.problem.controls
         trained = [old[index] for index in self._finished]
         trained += [train.control for train, _ in self._pending.values()]
-        best = self._kept(list(self._finished))
-        if best.size:
-            rng = np.random.default_rng((self._seed, len(self._runs)))
-            near = [at for at in around(problem.space, old[best], rng=rng) if at.tobytes() not in self._barred]
-        else:
-            near = []
-        controls = distinct([*self._spread, *trained, *near])
-        self._known = replace(self._known, problem=replace(problem, controls=controls))
+        best = old[self._kept(list(self._finished))]
+        self._renew([*self._spread, *trained], old)
+        if not len(best):
+            return
+        rng = np.random.default_rng((self._seed, len(self._runs)))
+        for _ in range(1 + REFINEMENTS):
+            known = self.problem.controls
+            self._renew([*known, *around(self.problem.space, best, rng=rng)], known)
+            best = self.problem.controls[self._promising(PROMISING)]
+
+    def _renew(self, controls: Sequence[Array], old: Array) -> None:
+        """Other candidates, among them all that were trained.  old: the candidates so far, (G, p)."""
+        renewed = distinct(controls)
+        self._known = replace(self._known, problem=replace(self.problem, controls=renewed))
         self._look(self.problem)
-        places = {control.tobytes(): index for index, control in enumerate(controls)}
+        places = {control.tobytes(): index for index, control in enumerate(renewed)}
         self._finished = {places[old[index].tobytes()]: run for index, run in self._finished.items()}
         self._failed = {index for place, index in places.items() if place in self._barred}
         self._pending = {n: (train, places[train.control.tobytes()]) for n, (train, _) in self._pending.items()}
+
+    def _promising(self, count: int) -> Indices:
+        """The candidates with the highest expected improvement per price, best first."""
+        everywhere = np.arange(len(self.problem.controls))
+        state = keep(self._view(self.belief, everywhere), self._kept(list(self._finished)))
+        never = np.isin(everywhere, list(self._failed))
+        made = len(self._runs)
+        finishes = chances(self.problem.space, self.problem.controls, self._runs)
+        position = Position(self.problem, state, never, np.zeros_like(never), made, made, None, finishes=finishes)
+        return np.argsort(-control_values(position, Frugal()), kind="stable")[:count]
 
     @property
     def problem(self) -> Problem:
