@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,43 @@ def test_a_resumed_tuner_has_the_candidates_of_one_with_runs_under_way() -> None
     resumed.adopt(two)
     resumed.adopt(three)
     assert numbers(resumed.ask()) == numbers(live.ask())
+
+
+def asked(made: Tuner) -> Train:
+    decision = made.ask()
+    assert isinstance(decision, Train)
+    return decision
+
+
+def test_a_candidate_of_the_search_that_is_under_way_does_not_steer_it() -> None:
+    """Two runs at a time, the older one told first: at every step a resumed tuner would ask for the same."""
+    told_range = {"cost_range": (0.1, 10.0)}
+    live = tuner(1e-4, **told_range)
+    under_way = [asked(live)]
+    for _ in range(8):
+        under_way.append(asked(live))
+        told = under_way.pop(0)
+        live.tell(told, *train(told.params))
+        resumed = tuner(1e-4, **told_range)
+        resumed.replay(live.history)
+        for one in live.under_way:
+            resumed.adopt(one)
+        assert {c.tobytes() for c in resumed.problem.controls} == {c.tobytes() for c in live.problem.controls}
+        assert numbers(resumed.peek()) == numbers(live.peek())
+
+
+def test_a_control_that_failed_is_not_tried_again_while_it_is_also_under_way() -> None:
+    live = tuner(1e-5)
+    for _ in range(3):
+        decision = asked(live)
+        live.tell(decision, *train(decision.params))
+    control = live.problem.controls[-1]  # found by the search, which finds others after every run
+    params = live.problem.space.params(control)
+    first = asked(live)
+    for trial in (10, 11):
+        live.adopt(replace(first, trial=trial, params=params, control=control))
+    live.tell(10, error="out of memory", cost=1.0)
+    assert [live.problem.controls[at].tolist() for at in live._failed] == [control.tolist()]
 
 
 def test_scale_and_noise_are_learned() -> None:

@@ -131,15 +131,19 @@ class Tuner:
     def _refine(self) -> None:
         """Candidates around the best models and around the most promising candidates, anew after every run.
 
-        Those that were trained stay.  Runs under way do not count: whoever resumes has the same candidates.
+        Those that can be returned stay.  Runs under way come last: whoever resumes has the same candidates.
         """
         if self._spread is None:
             return
         old = self.problem.controls
-        trained = [old[index] for index in self._finished]
-        trained += [train.control for train, _ in self._pending.values()]
         best = old[self._kept(list(self._finished))]
-        self._renew([*self._spread, *trained], old)
+        under_way, self._pending = self._pending, {}
+        self._renew([*self._spread, *(old[index] for index in self._finished)], old)
+        self._search(best)
+        self._pending = {n: (train, self._candidate(train.control)) for n, (train, _) in under_way.items()}
+
+    def _search(self, best: Array) -> None:
+        """More candidates: around the best models, (b, p), then around those that promise most."""
         if not len(best):
             return
         rng = np.random.default_rng((self._seed, len(self._runs)))
@@ -149,14 +153,13 @@ class Tuner:
             best = self.problem.controls[self._promising(PROMISING)]
 
     def _renew(self, controls: Sequence[Array], old: Array) -> None:
-        """Other candidates, among them all that were trained.  old: the candidates so far, (G, p)."""
+        """Other candidates, among them all that can be returned.  old: the candidates so far, (G, p)."""
         renewed = distinct(controls)
         self._known = replace(self._known, problem=replace(self.problem, controls=renewed))
         self._look(self.problem)
         places = {control.tobytes(): index for index, control in enumerate(renewed)}
         self._finished = {places[old[index].tobytes()]: run for index, run in self._finished.items()}
         self._failed = {index for place, index in places.items() if place in self._barred}
-        self._pending = {n: (train, places[train.control.tobytes()]) for n, (train, _) in self._pending.items()}
 
     def _promising(self, count: int) -> Indices:
         """The candidates with the highest expected improvement per price, best first."""
@@ -348,6 +351,8 @@ class Tuner:
             controls = np.concatenate([self.problem.controls, control[None]])  # a candidate of another moment
             self._known = replace(self._known, problem=replace(self.problem, controls=controls))
             self._look(self.problem)
+            if control.tobytes() in self._barred:
+                self._failed.add(len(controls) - 1)
             return len(controls) - 1
         if not found.size:
             raise ValueError(
