@@ -39,6 +39,7 @@ VARIANTS: Mapping[str, Variant] = {
     "noise 0.1": Variant({"noises": (0.1,)}),
     "noise 0.25": Variant({"noises": (0.25,)}),
     "noise 0.5": Variant({"noises": (0.5,)}),
+    "noise 0.1 or 0.25": Variant({"noises": (0.1, 0.25)}),
     "noise 0.05 to 0.5": Variant({"noises": (0.05, 0.15, 0.5)}),
     "cost noise 0.05": Variant({"cost_noise": 0.05}),
     "cost noise 0.5": Variant({"cost_noise": 0.5}),
