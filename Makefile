@@ -51,6 +51,7 @@ lint: $(VENV)/.stamp-lint
 
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python benchmarks/speed.py --write
+	$(BIN)/python benchmarks/dimensions.py --write
 	$(BIN)/python benchmarks/optimality.py --write
 	@if [ -n "$(DATA)" ]; then echo "$(BIN)/python benchmarks/peers.py --write"; \
 	    $(BIN)/python benchmarks/peers.py --seeds 3 --workers 2 --write --data "$(DATA)"; \

@@ -4,11 +4,12 @@
 |---|---|
 | first | its first run is the best trade-off among its own candidates; the rest is its own |
 | stop | it goes on to the cap, and the best moment to stop is chosen in hindsight |
+| both | its first run and the moment to stop: what is left is lost by its belief |
 | belief | after its own first run it knows the surface: one more run at the best candidate, or none |
-| candidates | the best trade-off among its candidates is its only run: nothing can do better on them |
+| candidates | the best trade-off among its first candidates is its only run; later ones may be better |
 
 Between `first` and `candidates` lies what it loses by going on when all is found; between `stop` and `belief` what it
-loses by not knowing where to go on.
+loses by not knowing where to go on.  A moment chosen in hindsight is lucky as well: nobody could have known it.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ def stop(task: Task, level: float, seed: int) -> float:
     return _played(task, level, seed, given=False, hindsight=True)
 
 
+def both(task: Task, level: float, seed: int) -> float:
+    """Captured when the first run and the moment to stop are given."""
+    return _played(task, level, seed, given=True, hindsight=True)
+
+
 def belief(task: Task, level: float, seed: int) -> float:
     """Captured when everything is known after its own first run."""
     mind, bench = _begun(task, level, seed)
@@ -57,6 +63,7 @@ def candidates(task: Task, level: float, seed: int) -> float:
 ORACLES: dict[str, Played] = {
     "first": first,
     "stop": stop,
+    "both": both,
     "belief": belief,
     "candidates": candidates,
 }

@@ -150,7 +150,7 @@ def main() -> None:
     print(peer_report.families(lines, tasks, only=list(lines) if len(lines) < 3 else ["autobct"]))
     print(peer_report.standing(lines))
     if asked.quick and "autobct" in tuners and oracles:
-        print(peer_report.limits(lines["autobct"], diagnosis(oracles, tasks, seeds=1), seeds=1))
+        print(peer_report.limits(lines["autobct"], diagnosis(oracles, tasks, asked.seeds), asked.seeds))
     if asked.write:
         peer_report.write(lines, tasks)
 

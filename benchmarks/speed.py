@@ -25,6 +25,7 @@ import numpy as np
 
 import autobct
 from autobct.belief.prior import paper_prior
+from autobct.tuning.fitting import WhereItFits
 from autobct.value.map import ValueMap
 from autobct.value.map_spec import MapSpec
 from autobct.value.network import Network
@@ -95,7 +96,22 @@ def tuner_on_a_map(dim: int, trials: int = 20) -> autobct.Tuner:
     network = Network(weights, tuple(np.zeros(shape[1], dtype=np.float32) for shape in shapes))
     tuner = tuner_after(trials, dim, candidates=101 if dim == 1 else 441)
     values = autobct.mapped(ValueMap(spec, (network,) * 8))(tuner.problem.controls, 0)
-    tuner._values = lambda state, terms, runs: values(state, terms, 0)
+    tuner._values = lambda state, terms, runs: values(state, terms, 1)  # its deepest network
+    return tuner
+
+
+def tuner_by_default(dim: int, *, dear: bool, trials: int = 20) -> autobct.Tuner:
+    """A tuner as it comes, told runs at random candidates; dear: at a price at which its value map decides."""
+    space = {f"u{i}": autobct.Float(0, 1) for i in range(dim)}
+    tuner = autobct.Tuner(space, price=0.1 if dear else 1e-7, overhead=0.001 if dear else 0.0)
+    rng = np.random.default_rng(0)
+    for trial, place in enumerate(rng.choice(len(tuner.problem.controls), trials, replace=False)):
+        control = tuner.problem.controls[place]
+        score = one_dimensional_score(control[0], rng)
+        tuner.replay([autobct.Run(trial, tuner.problem.space.params(control), control, score, 1.0, None, np.nan)])
+    assert isinstance(tuner._values, WhereItFits)
+    by_map = tuner._values.at(tuner._state(), tuner.problem.terms, trials) is tuner._values.on_map
+    assert by_map == dear
     return tuner
 
 
@@ -155,6 +171,9 @@ def main() -> None:
     for dim, grid in ((1, "101"), (2, "21 x 21")):
         peer = optuna_suggestion("TPESampler", 20, dim)
         compared(rows, f"Tuner.ask, value map, {grid}; peer TPESampler", decision_of(tuner_on_a_map(dim)), peer)
+    for dim, dear in ((1, True), (2, True), (1, False), (2, False)):
+        name = f"Tuner.ask by default, {dim}-D, {'on its map' if dear else 'per price'}; peer TPESampler"
+        compared(rows, name, decision_of(tuner_by_default(dim, dear=dear)), optuna_suggestion("TPESampler", 20, dim))
     print("\nratio = decision at trial 10,000 / decision at trial 10")
     compared(
         rows,

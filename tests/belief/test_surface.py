@@ -69,3 +69,9 @@ def test_a_hill_is_a_parabola_with_its_top_where_it_should_be() -> None:
     np.testing.assert_allclose(heights - heights.max(), -0.5 * 6 * np.sqrt(5) * (line - 0.3) ** 2, atol=1e-9)
     other = built.basis(np.array([[0.3, 0, 0, 1, 0.2]])) @ weights
     assert other[0] - heights.max() == pytest.approx(0.4)
+
+
+def test_products_keep_to_the_degree_of_the_main_effects() -> None:
+    built = surface([0, 0, 2], degree=2, size=40)
+    assert max(degree for term in built.terms if len(term) > 1 for which, degree in term if which < 2) == 2
+    assert built.basis(np.full((3, 4), 0.5)).shape == (3, built.basis.size)

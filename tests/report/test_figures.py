@@ -36,7 +36,7 @@ def problem():
 
 
 def log_linear_tuner(**options):
-    return autobct.Tuner({"x": autobct.Float(0, 1)}, price=0.01, cost_range=(0.5, 10), **options)
+    return autobct.Tuner({"x": autobct.Float(0, 1)}, price=0.001, cost_range=(0.5, 10), **options)
 
 
 def panels(figure):

@@ -253,7 +253,8 @@ def test_some_failures_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_it_gives_up_on_a_program_that_has_come_to_fail(tmp_path: Path) -> None:
-    path = write_job(tmp_path, script=TRAIN.replace("x=$1", "mkdir one || exit 1\nx=$1"))
+    cheap = TOML.replace("price = 0.02", "price = 0.0001")
+    path = write_job(tmp_path, cheap, TRAIN.replace("x=$1", "mkdir one || exit 1\nx=$1"))
     ending = tune(path)
     assert ending.stop is not None
     assert (ending.stop.reason, ending.code) == ("failing", 1)

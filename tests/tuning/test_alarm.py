@@ -43,7 +43,7 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
 
 
 def test_surprises_are_standard_normals_where_the_model_holds() -> None:
-    tuner, found = Tuner(LINE, price=0.001, candidates=21), []
+    tuner, found = Tuner(LINE, price=0.001, candidates=21, policy=relaxed(depth=2)), []
     rng = np.random.default_rng(1)
     model, belief = tuner.problem.prior.model, tuner.problem.prior.belief
     for _ in range(60):
@@ -100,7 +100,10 @@ def test_it_is_a_pure_function_of_the_history() -> None:
         tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), candidates=11, **told)
         play(tuner, jagged)
         assert tuner.alarm is not None
-        assert alarm_of(problem_of(LINE, 1e-4, candidates=11, **told), tuner.history) == tuner.alarm
+        assert alarm_of(problem_of(LINE, 1e-4, candidates=11, own_policy=True, **told), tuner.history) == tuner.alarm
+        learning = Tuner(LINE, price=1e-4, candidates=11, **told)
+        learning.replay(tuner.history)
+        assert alarm_of(problem_of(LINE, 1e-4, candidates=11, **told), tuner.history) == learning.alarm
 
 
 def test_costs_that_jump_raise_it() -> None:

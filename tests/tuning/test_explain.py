@@ -90,7 +90,7 @@ def test_the_cost_lies_in_its_interval_as_often_as_it_should() -> None:
     assert told.best is not None
     model, belief = tuner.problem.prior.model, tuner.belief.cost
     weights = belief.draw(rng.standard_normal((20_000, belief.size)))
-    seen = np.exp(weights @ model.cost_basis(told.best.control) + 0.1 * rng.standard_normal(20_000))
+    seen = np.exp(weights @ model.cost_basis(told.best.control) + model.cost_noise * rng.standard_normal(20_000))
     costs = tuner.problem.cost_scale.to_raw(seen)
     assert np.mean((told.cost_low < costs) & (costs < told.cost_high)) == pytest.approx(0.683, abs=0.01)
 

@@ -74,6 +74,7 @@ def test_a_known_growth_is_steeper_and_surer_than_a_usual_one() -> None:
         ({"guess": {"kind": "z"}}, r"guess\['kind'\]: value must be one of"),
         ({"guess": 3}, "guess must be a dict of values, got 3; write e.g."),
         ({"guess": {"rate": 1e-3}, "guess_strength": -1}, "guess_strength must be at least 0"),
+        ({"guess": {"rate": 1e-3}, "guess_strength": 1e6}, "guess_strength must be at most 10, got 1000000.0; 1 is"),
         ({"increases_cost": "trees"}, "increases_cost must be a list of names"),
         ({"increases_cost": ["kind"]}, "'kind' is a category, which has no order"),
         ({"increases_cost": ["tree"]}, "increases_cost names 'tree'"),
@@ -102,6 +103,7 @@ def test_hints_are_part_of_the_settings() -> None:
 
 
 def test_overheads() -> None:
-    assert problem_of({"x": Float(0, 1)}, 0.01).stated.overhead == OVERHEAD
+    assert problem_of({"x": Float(0, 1)}, 0.01, own_policy=True).stated.overhead == OVERHEAD
+    assert problem_of({"x": Float(0, 1)}, 0.01).stated.overhead == LEARNED_OVERHEAD
     assert problem_of(SPACE, 0.01).stated.overhead == LEARNED_OVERHEAD
     assert problem_of(SPACE, 0.01, overhead=0.0).stated.overhead == 0.0

@@ -2,15 +2,16 @@
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.tuning.cases import numbers, play
 
-import autobct
 from autobct import Categorical, Float, Int, Stop, Train, Tuner
 from autobct.belief.ensemble import MOST
+from autobct.tuning.candidates import AROUND, PROMISING
 from autobct.tuning.first import growth_of
 from autobct.tuning.policy import Frugal
 from autobct.value.state import run_price, stop_value
@@ -76,6 +77,71 @@ def test_a_run_under_way_in_another_process_is_taken_over() -> None:
     again.adopt(trained[4])
     again.tell(trained[4], *train(trained[4].params))
     assert numbers(again.ask()) == numbers(trained[5])
+
+
+def test_candidates_around_the_promising_ones_promise_more() -> None:
+    made = tuner()
+    for _ in range(4):
+        decision = made.ask()
+        assert isinstance(decision, Train)
+        made.tell(decision, *train(decision.params))
+    values = Frugal()(made._state(), made.problem.terms, 4)
+    spread = len(made._spread) if made._spread is not None else 0
+    even, near = values[:spread].max(), values[spread : spread + 4 + AROUND].max()
+    assert values[spread + 4 + AROUND :].max() > max(even, near)
+    best = made._promising(PROMISING)
+    np.testing.assert_allclose(values[best], np.sort(values)[::-1][:PROMISING])
+
+
+def test_a_resumed_tuner_has_the_candidates_of_one_with_runs_under_way() -> None:
+    live = tuner()
+    one, two, three = (live.ask() for _ in range(3))
+    assert isinstance(one, Train)
+    assert isinstance(two, Train)
+    assert isinstance(three, Train)
+    live.tell(one, *train(one.params))
+    resumed = tuner()
+    resumed.replay(live.history)
+    resumed.adopt(two)
+    resumed.adopt(three)
+    assert numbers(resumed.ask()) == numbers(live.ask())
+
+
+def asked(made: Tuner) -> Train:
+    decision = made.ask()
+    assert isinstance(decision, Train)
+    return decision
+
+
+def test_a_candidate_of_the_search_that_is_under_way_does_not_steer_it() -> None:
+    """Two runs at a time, the older one told first: at every step a resumed tuner would ask for the same."""
+    told_range = {"cost_range": (0.1, 10.0)}
+    live = tuner(1e-4, **told_range)
+    under_way = [asked(live)]
+    for _ in range(8):
+        under_way.append(asked(live))
+        told = under_way.pop(0)
+        live.tell(told, *train(told.params))
+        resumed = tuner(1e-4, **told_range)
+        resumed.replay(live.history)
+        for one in live.under_way:
+            resumed.adopt(one)
+        assert {c.tobytes() for c in resumed.problem.controls} == {c.tobytes() for c in live.problem.controls}
+        assert numbers(resumed.peek()) == numbers(live.peek())
+
+
+def test_a_control_that_failed_is_not_tried_again_while_it_is_also_under_way() -> None:
+    live = tuner(1e-5)
+    for _ in range(3):
+        decision = asked(live)
+        live.tell(decision, *train(decision.params))
+    control = live.problem.controls[-1]  # found by the search, which finds others after every run
+    params = live.problem.space.params(control)
+    first = asked(live)
+    for trial in (10, 11):
+        live.adopt(replace(first, trial=trial, params=params, control=control))
+    live.tell(10, error="out of memory", cost=1.0)
+    assert [live.problem.controls[at].tolist() for at in live._failed] == [control.tolist()]
 
 
 def test_scale_and_noise_are_learned() -> None:
@@ -147,7 +213,7 @@ def test_time_and_memory_stay_the_same_after_many_runs() -> None:
         assert evidence is not None
         sizes[told] = len(evidence.scores), len(made.problem.controls), len(made._finished)
     assert max(size[0] for size in sizes.values()) == MOST
-    assert max(size[1] for size in sizes.values()) < 750
+    assert max(size[1] for size in sizes.values()) < 404 + 3 * AROUND + MOST + 2
     assert max(size[2] for size in sizes.values()) <= MOST + 1
 
 
@@ -183,13 +249,6 @@ def test_costs_of_whole_numbers_are_expected_to_grow() -> None:
     assert growths[0].mean > 0 < growths[1].mean
     assert [g.mean for g in growths[2:4]] == [0.0, 0.0]
     assert all(g.sd > 0 for g in growths)
-
-
-def test_the_paper_and_one_or_two_numbers_are_as_they_were() -> None:
-    for space in ({"x": Float(0, 1)}, {"x": Float(0, 1), "y": Float(0, 1)}):
-        assert Tuner(space, price=0.01).problem.prior.ensemble is None
-    prior = autobct.paper_prior("fraud-2d")
-    assert Tuner({"x": Float(0, 1), "y": Float(0, 1)}, price=0.01, prior=prior).problem.prior is prior
 
 
 def test_parallel_runs_are_apart() -> None:

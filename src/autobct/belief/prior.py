@@ -11,15 +11,33 @@ Slips of the paper are settled here once:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.belief.basis import Basis, additive_quartic, check_basis, cubic, largest_features, probe_controls
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.ensemble import Ensemble
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
+
+
+class Weighed(Protocol):
+    """What an ensemble believes: one Gaussian, and what no function explains.  noise: a standard deviation."""
+
+    def gaussian(self) -> Gaussian:
+        """The Gaussian with the mean and covariance of all members."""
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of one observed score."""
+
+
+class Learning(Protocol):
+    """A belief that learns its scale from all runs together: `Ensemble`, or `Rewritten` on the paper's basis."""
+
+    def posterior(self, features: Array, scores: Array) -> Weighed:
+        """After n runs.  features: (n, J) of the score's basis,  scores: (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +49,7 @@ class Prior:
 
     model: Model
     belief: Belief
-    ensemble: Ensemble | None = None
+    ensemble: Learning | None = None
 
     def __post_init__(self) -> None:
         """Shapes must go together: one weight for every basis function."""

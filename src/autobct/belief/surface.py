@@ -90,7 +90,7 @@ def surface(parameters: Sequence[int], *, degree: int | None = None, size: int =
     told = tuple(parameters)
     highest = degree or _DEGREE.get(sum(choices == 0 for choices in told), 5)
     mains: list[tuple[Factor, ...]] = [(), *_mains(told, highest)]
-    terms = (*mains, *islice(_products(told), max(size - len(mains), 0)))
+    terms = (*mains, *islice(_products(told, min(highest, _HIGHEST)), max(size - len(mains), 0)))
     dim = sum(max(choices, 1) for choices in told)
     degrees = tuple(sum(1 if told[which] else k for which, k in term) for term in terms)
     basis = Basis(f"surface-{highest}-{len(terms)}", dim, len(terms), _Features(told, highest, terms), degrees)
@@ -112,13 +112,16 @@ def _mains(parameters: tuple[int, ...], degree: int) -> Iterator[tuple[Factor, .
             yield ((which, k),)
 
 
-def _products(parameters: tuple[int, ...]) -> Iterator[tuple[Factor, ...]]:
-    """Products of two numbers by total degree, of a choice and a number, of three numbers: the smoothest first."""
+def _products(parameters: tuple[int, ...], highest: int) -> Iterator[tuple[Factor, ...]]:
+    """Products of two numbers by total degree, of a choice and a number, of three numbers: the smoothest first.
+
+    highest: degree of a factor
+    """
     numbers = [which for which, choices in enumerate(parameters) if choices == 0]
     choosing = [which for which, choices in enumerate(parameters) if choices]
     for total in range(2, _TOTAL + 1):
         for one, two in combinations(numbers, 2):
-            for degree in range(max(1, total - _HIGHEST), min(_HIGHEST, total - 1) + 1):
+            for degree in range(max(1, total - highest), min(highest, total - 1) + 1):
                 yield ((one, degree), (two, total - degree))
         if total == 2:
             for which in choosing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,20 @@ from typing import Any
 from autobct.belief.prior import PAPER_PRIORS
 from autobct.run.parameters import EXAMPLE, read_space
 from autobct.run.reading import Reading
+from autobct.run.rows import read_table
 from autobct.run.settings import MOST_OUTPUT, Limits, Program, Settings, SettingsError
-from autobct.run.table import Table, duration, flag, mapping, number, one_of, pair, text, whole
+from autobct.run.table import Table, duration, flag, mapping, names, number, one_of, pair, text, whole
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.tuning.parameter import Parameter
 from autobct.tuning.price import parse_price
 from autobct.tuning.scale import affine
+from autobct.tuning.table import Table as Rows
 
 _MOST_BYTES = 1 << 20
 _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
 _TIMES = ("wall", "cpu")
 _TOP = ("command", "directory", "env", "repeats", "price", "score_range", "cost_range", "direction", "recall", "seed")
+_HINTS = ("guess", "guess_strength", "increases_cost", "expect_usual")
 _TABLES = {
     "score": ("key", "file", "pattern"),
     "cost": ("measure", "key", "file", "pattern"),
@@ -31,30 +34,38 @@ _TABLES = {
 }
 
 
-def read_text(path: Path) -> str:
-    """The text of a TOML file; SettingsError if there is none to read."""
+def read_text(path: Path, most: int = _MOST_BYTES) -> str:
+    """The text of a file of at most so many bytes; SettingsError if there is none to read."""
     try:
         if not path.is_file():
-            reason = "it is not an ordinary file" if path.exists() else "there is no such file; autobct init writes one"
+            wanted = "; autobct init writes one" if path.suffix == ".toml" else ""
+            reason = "it is not an ordinary file" if path.exists() else f"there is no such file{wanted}"
             raise SettingsError(f"{str(path)!r} cannot be read: {reason}")
-        if path.stat().st_size > _MOST_BYTES:
-            raise SettingsError(f"{str(path)!r} is larger than {_MOST_BYTES} bytes; is it a TOML file?")
+        if path.stat().st_size > most:
+            raise SettingsError(f"{str(path)!r} is larger than {most} bytes; is it the right file?")
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def parse(source: str) -> Settings:
-    """The settings that a TOML text describes; SettingsError, one sentence with the key, if it describes none."""
+def _no_file(name: str) -> str:
+    raise SettingsError(f"table.file: there is no file {name!r} here")
+
+
+def parse(source: str, opened: Callable[[str], str] = _no_file) -> Settings:
+    """The settings that a TOML text describes; SettingsError, one sentence with the key, if it describes none.
+
+    opened: the text of a file of rows, by the name that the TOML text has for it
+    """
     try:
         data = tomllib.loads(source)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"is not TOML: {error}") from None
     _check_integers(data, "")
     nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]
-    top = Table(data, "", (*_TOP, "prior", "space", *_TABLES), nested)
+    top = Table(data, "", (*_TOP, *_HINTS, "prior", "space", "table", *_TABLES), nested)
     command = top.need("command", _command, _COMMAND)
-    space = read_space(top.need("space", mapping, f"[space] and in it {EXAMPLE}"))
+    space, rows, told_rows = _space(top, opened)
     score, cost, limits = (top.table(key, keys) for key, keys in _TABLES.items())
     measure = cost.get("measure", one_of(*_TIMES, "told")) or "wall"
     settings = Settings(
@@ -71,10 +82,22 @@ def parse(source: str) -> Settings:
         tuning=_tuning(top),
         seed=top.get("seed", whole(0)) or 0,
         limits=_limits(limits, timed=measure in _TIMES),
+        table=rows,
+        rows=told_rows,
     )
     _check_told(settings)
     _check_templates(settings)
     return settings
+
+
+def _space(top: Table, opened: Callable[[str], str]) -> tuple[Mapping[str, Parameter], Rows | None, str | None]:
+    """What is tuned; where rows are the space, these too, and the text of their file."""
+    rows = top.get("table", mapping)
+    if rows is None:
+        return read_space(top.need("space", mapping, f"[space] and in it {EXAMPLE}")), None, None
+    described = top.get("space", mapping)
+    table, told = read_table(rows, None if described is None else read_space(described), opened)
+    return dict(zip(table.names, table.parameters, strict=True)), table, told
 
 
 def _check_integers(value: Any, path: str) -> None:
@@ -139,6 +162,10 @@ def _tuning(top: Table) -> dict[str, Any]:
         "direction": top.get("direction", one_of("maximize", "minimize")),
         "recall": top.get("recall", flag),
         "prior": top.get("prior", one_of(*PAPER_PRIORS)),
+        "guess": top.get("guess", mapping),
+        "guess_strength": top.get("guess_strength", number),
+        "increases_cost": top.get("increases_cost", names),
+        "expect_usual": top.get("expect_usual", flag),
     }
     return {key: value for key, value in told.items() if value is not None}
 

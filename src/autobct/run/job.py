@@ -10,6 +10,7 @@ from autobct.run.interrupts import Interrupts
 from autobct.run.process import find_program
 from autobct.run.recorded import folder_of
 from autobct.run.replay import tuner_of
+from autobct.run.rows import MOST_BYTES
 from autobct.run.settings import Settings, SettingsError
 from autobct.run.trial import Trainer
 
@@ -28,12 +29,19 @@ class Job:
         """The job a TOML file describes; SettingsError if it describes none."""
         toml = read_text(path)
         try:
-            job = cls(path, toml, parse(toml), folder_of(path) if folder is None else folder.absolute())
+            settings = parse(toml, lambda file: read_text(path.absolute().parent / file, MOST_BYTES))
+            job = cls(path, toml, settings, folder_of(path) if folder is None else folder.absolute())
             job._check_program()
             tuner_of(job.settings)  # what goes together is the tuner's to say
         except (SettingsError, TypeError, ValueError) as error:
             raise SettingsError(f"{path}: {error}") from None
         return job
+
+    @property
+    def said(self) -> dict[str, str]:
+        """All that was read, for the journal."""
+        rows = self.settings.rows
+        return {"toml": self.toml} if rows is None else {"toml": self.toml, "rows": rows}
 
     @property
     def directory(self) -> Path:

@@ -56,13 +56,13 @@ def standing(job: Job) -> Replay:
         return Replay(tuner_of(job.settings), (), 0.0)
     records = read_journal(path)
     check_same_problem(job, records)
-    return replay([*records, {"kind": "resumed", "toml": job.toml}], verify=False)
+    return replay([*records, {"kind": "resumed", **job.said}], verify=False)
 
 
 def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
     path = job.folder / NAME
     if not path.exists():
-        header = {"toml": job.toml, "settings": job.settings.digest, "seed": job.settings.seed, "versions": versions()}
+        header = {**job.said, "settings": job.settings.digest, "seed": job.settings.seed, "versions": versions()}
         return Journal.start(path, **header), [{"kind": "header", **header}]
     journal, records = Journal.resume(path)
     if "toml" not in records[0]:
@@ -70,8 +70,8 @@ def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
     check_same_problem(job, records)
     last = [record for record in records if "toml" in record][-1]
     if last["toml"] != job.toml:
-        journal.add("resumed", toml=job.toml)
-        records.append({"kind": "resumed", "toml": job.toml})
+        journal.add("resumed", **job.said)
+        records.append({"kind": "resumed", **job.said})
     return journal, records
 
 

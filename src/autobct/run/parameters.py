@@ -21,9 +21,7 @@ def read_space(data: Mapping[str, Any]) -> dict[str, Parameter]:
     if not data:
         raise SettingsError(f"space has no parameter; write e.g. {EXAMPLE}")
     for name in data:
-        if name in RESERVED or re.search(r"[{}\0]", name) or not name:
-            reserved = ", ".join(RESERVED)
-            raise SettingsError(f"{table.where(name)} cannot be a parameter's name (taken: {reserved}; no braces)")
+        check_name(name, table.where(name))
     space = {name: _parameter(table.need(name, mapping, EXAMPLE), table.where(name)) for name in data}
     if all(parameter.count == 1 for parameter in space.values()):
         raise SettingsError("space has nothing to tune, all of it is constant")
@@ -32,6 +30,23 @@ def read_space(data: Mapping[str, Any]) -> dict[str, Parameter]:
     except (TypeError, ValueError) as error:  # conditions that cannot be met
         raise SettingsError(str(error)) from None
     return space
+
+
+def check_name(name: str, place: str) -> None:
+    """SettingsError if a parameter cannot be called so.  place: where it stands."""
+    if name in RESERVED or re.search(r"[{}\0]", name) or not name:
+        reserved = ", ".join(RESERVED)
+        raise SettingsError(f"{place} cannot be a parameter's name (taken: {reserved}; no braces)")
+
+
+def plain_value(value: Any) -> None:
+    """ValueError for what no program can be given."""
+    if not isinstance(value, str | bool | int | float):
+        raise ValueError(f"must be texts, numbers, true or false, got {value!r}")
+    if isinstance(value, str):
+        text(value)
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        raise ValueError(f"must be finite, got {value!r}")
 
 
 def _parameter(data: Mapping[str, Any], path: str) -> Parameter:
@@ -62,10 +77,5 @@ def _choices(value: Any) -> Categorical:
     if not isinstance(value, list) or not value:
         raise ValueError(f'must be a list that is not empty, got {value!r}; write e.g. ["a", "b"]')
     for choice in value:
-        if not isinstance(choice, str | bool | int | float):
-            raise ValueError(f"must be texts, numbers, true or false, got {choice!r}")
-        if isinstance(choice, str):
-            text(choice)
-        if isinstance(choice, float) and not abs(choice) < float("inf"):
-            raise ValueError(f"must be finite, got {choice!r}")
+        plain_value(choice)
     return Categorical(value)

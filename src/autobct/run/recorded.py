@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from autobct.run.config import parse
 from autobct.run.journal import NAME, JournalError, read_journal
-from autobct.run.replay import replay
+from autobct.run.replay import replay, settings_in
 from autobct.run.settings import Settings
 from autobct.tuning.decision import Decision, Stop
 from autobct.tuning.history import Run
@@ -86,7 +85,7 @@ def read_run(path: str | Path) -> RecordedRun:
 
 def recorded_settings(records: Sequence[Mapping[str, Any]]) -> Settings:
     """What the TOML file said when the tuning was begun, with the limits it was last given."""
-    return parse([record["toml"] for record in records if record["kind"] in ("header", "resumed")][-1])
+    return settings_in([record for record in records if record["kind"] in ("header", "resumed")][-1])
 
 
 def _folder(path: Path) -> Path:

@@ -43,12 +43,17 @@ class Replay:
         return last if isinstance(last, Stop) else None
 
 
+def settings_in(record: Record) -> Settings:
+    """What a record of the journal says that the TOML file, and the file of rows if it names one, said then."""
+    return parse(record["toml"], lambda file: str(record["rows"]))
+
+
 def tuner_of(settings: Settings) -> Tuner:
     """The tuner of some settings; the deadline is told at each decision."""
     told, limits = dict(settings.tuning), settings.limits
     prior = told.pop("prior", None)
     return Tuner(
-        settings.space,
+        settings.space if settings.table is None else settings.table,
         **told,
         prior=None if prior is None else PAPER_PRIORS[prior],
         max_runs=limits.max_runs,
@@ -76,7 +81,7 @@ class _Replaying:
 
     def __init__(self, header: Record) -> None:
         self._header = header
-        self._tuner = tuner_of(parse(header["toml"]))
+        self._tuner = tuner_of(settings_in(header))
         self._decisions: list[Decision] = []
         self._asked: Record | None = None
         self._stop: Stop | None = None
@@ -100,7 +105,7 @@ class _Replaying:
         elif kind == "stopped":
             self._stop = self._decoded(record, Stop)
         elif kind == "resumed":  # with other limits, which may decide otherwise from here on
-            before, self._tuner = self._tuner, tuner_of(parse(record["toml"]))
+            before, self._tuner = self._tuner, tuner_of(settings_in(record))
             self._tuner.replay(before.history)
             self._tuner.charge(before.charged)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from autobct.run.reading import Reading
 from autobct.tuning.parameter import Parameter
+from autobct.tuning.table import Table
 
 MOST_OUTPUT = 1 << 24
 """Bytes of each output stream of a run that are kept on disk: the beginning and the end of it."""
@@ -56,6 +57,8 @@ class Limits:
 class Settings:
     """Everything a TOML file says.
 
+    table:    the rows that may be trained, where these are the space
+    rows:     the text of the file in which they stand, if they stand in one
     measure:  what cost is: "wall" or "cpu" seconds, or "told" by the program, and then `cost` says where
     tuning:   arguments of `autobct.Tuner` as they were written: price, score_range, cost_range, direction, recall, ...
     """
@@ -68,6 +71,8 @@ class Settings:
     tuning: Mapping[str, Any]
     seed: int
     limits: Limits
+    table: Table | None = None
+    rows: str | None = None
 
     @property
     def defining(self) -> dict[str, Any]:
@@ -84,6 +89,7 @@ class Settings:
             **{f"space.{name}": repr(parameter) for name, parameter in self.space.items()},
             **{f"score.{key}": getattr(self.score, key) for key in ("key", "file", "pattern")},
             **{f"cost.{key}": getattr(self.cost, key) for key in ("key", "file", "pattern")},
+            **({} if self.table is None else {"table": self.table.fingerprint}),
             **told,
         }
         plain: dict[str, Any] = json.loads(json.dumps({key: value for key, value in flat.items() if value is not None}))

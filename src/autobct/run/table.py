@@ -79,6 +79,13 @@ def text(value: Any) -> str:
     return value
 
 
+def names(value: Any) -> list[str]:
+    """A list of names."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValueError(f'must be a list of names, got {value!r}; write e.g. ["rate"]')
+    return value
+
+
 def flag(value: Any) -> bool:
     """True or false."""
     if not isinstance(value, bool):

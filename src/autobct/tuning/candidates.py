@@ -1,4 +1,6 @@
-"""Candidates in more than two dimensions: an even spread, and a cloud around the best, renewed with every run.
+"""Candidates in more than two dimensions: an even spread, and clouds around the best, renewed with every run.
+
+Around the best models, and around the candidates that promise most: a search of the expected improvement per price.
 
 All are controls of values that exist: a whole number's coordinate is that of the whole number.
 """
@@ -27,7 +29,13 @@ SPREAD = 400
 """Controls that spread over the cube; a third of them over its middle, where the best is more often than in corners."""
 
 AROUND = 150
-"""Controls around the best few models."""
+"""Controls around the best few models, and again around the most promising candidates."""
+
+PROMISING = 5
+"""Candidates that are looked at more closely."""
+
+REFINEMENTS = 2
+"""How often: the first time around the most promising of all, then around the most promising of what that found."""
 
 _CHEAP = (0.35, 0.2, 0.05)  # where whole numbers are put, all others at the centre: small is cheap
 _MIDDLE = 0.6  # size of the middle

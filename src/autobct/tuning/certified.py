@@ -28,6 +28,9 @@ def certificate_of(
 ) -> Certificate:
     """What a policy is worth at least from the first belief, and no policy more than: net of the price of all runs.
 
+    Where the scale is learned the first belief is one Gaussian, with the mean and the covariance of all members, and
+    simulated tunings do not learn it: what is certified are decisions at a known scale.
+
     values, name: the policy and what to call it;  max_runs: it is stopped after so many
     """
     start = view(problem.prior.belief, problem.prior.model, problem.controls)

@@ -19,6 +19,7 @@ _SPREAD, _NOISE = 0.25, 0.05  # variances: of the probability over the cube, and
 _LENGTH = 0.3  # of the unit interval over which one parameter makes a difference
 _LATEST = 256  # runs that are looked at
 _LEAST, _MOST = 0.02, 0.99
+_LOG_LEAST = np.log(1e-6)  # of what two runs that differ in one parameter have in common
 
 
 def chances(space: Space, controls: Array, history: Sequence[Run]) -> Array | None:
@@ -35,7 +36,15 @@ def chances(space: Space, controls: Array, history: Sequence[Run]) -> Array | No
 
 def _alike(space: Space, one: Array, two: Array) -> Array:
     """Covariance of the success at controls (a, p) and (b, p).  (a, b)."""
-    alone = [np.exp(-0.5 * np.square((one[:, None, i] - two[:, i]) / _LENGTH)) for i in space.numeric]
-    alone += [one[:, group] @ two[:, group].T for group in map(list, space.groups)]
-    root = 1.0 / np.sqrt(len(alone))  # the more parameters, the farther a joint effect reaches in each
-    return np.asarray(0.5 * _SPREAD * (np.mean(alone, axis=0) + np.prod(np.maximum(alone, 1e-6) ** root, axis=0)))
+    alone, together = np.zeros((len(one), len(two))), np.zeros((len(one), len(two)))
+    for i in space.numeric:
+        exponent = -0.5 * np.square((one[:, None, i] - two[:, i]) / _LENGTH)
+        alone += np.exp(exponent)
+        together += np.maximum(exponent, _LOG_LEAST)
+    for group in map(list, space.groups):
+        shared = one[:, group] @ two[:, group].T
+        alone += shared
+        together += np.log(np.maximum(shared, np.exp(_LOG_LEAST)))
+    count = len(space.numeric) + len(space.groups)
+    # the more parameters, the farther a joint effect reaches in each
+    return np.asarray(0.5 * _SPREAD * (alone / count + np.exp(together / np.sqrt(count))))

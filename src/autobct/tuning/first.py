@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.learning import Growth, Habits, learning_prior
+from autobct.belief.plain import plain_prior
 from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.parameter import Categorical, Int, Parameter
@@ -27,10 +28,17 @@ HABITS = Habits()
 """How scores and costs usually behave: what `benchmarks/habits.py` compares."""
 
 
-def learns(space: Space, hints: Hints) -> bool:
-    """Whether the default belief of a space is one that learns its scale: beyond one or two plain numbers."""
-    plain = space.dim == len(space.numeric) <= 2 and not space.conditional and not isinstance(space, Table)
-    return not plain or hints != NOTHING
+def plain(space: Space) -> bool:
+    """Whether a space is one or two plain numbers, for which there is the paper's basis."""
+    return space.dim == len(space.numeric) <= 2 and not space.conditional and not isinstance(space, Table)
+
+
+def learns(space: Space, hints: Hints, *, own_policy: bool) -> bool:
+    """Whether the default belief of a space is one that learns its scale.
+
+    The paper's fixed scale is for a policy of the user's in one or two plain numbers, such as a value map.
+    """
+    return not (plain(space) and own_policy) or hints != NOTHING
 
 
 def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning: bool) -> Prior:
@@ -43,6 +51,8 @@ def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning
     level = expected.cost_level + (_SMALL if unknown else 0.0)
     growths = tuple(growth_of(p, known=i in hints.growing, usual=hints.usual) for i, p in enumerate(tuned))
     habits = HABITS if hints.usual else replace(HABITS, bump=0.0)
+    if plain(space):
+        return _on_paper_basis(growths, level, expected.cost_spread, hints, habits)
     return _learning(choices, growths, level, expected.cost_spread, hints, habits)
 
 
@@ -50,8 +60,18 @@ def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning
 def _learning(
     choices: tuple[int, ...], growths: tuple[Growth, ...], level: float, spread: float, hints: Hints, habits: Habits
 ) -> Prior:
-    tops = {which: (place, _GUESSED * hints.strength) for which, place in hints.guess}
+    tops = _tops(hints)
     return learning_prior(choices, growths, cost_level=level, cost_spread=spread, tops=tops, habits=habits)
+
+
+@lru_cache(maxsize=16)
+def _on_paper_basis(growths: tuple[Growth, ...], level: float, spread: float, hints: Hints, habits: Habits) -> Prior:
+    basis = cubic() if len(growths) == 1 else additive_quartic()
+    return plain_prior(basis, growths, cost_level=level, cost_spread=spread, tops=_tops(hints), habits=habits)
+
+
+def _tops(hints: Hints) -> dict[int, tuple[float, float]]:
+    return {which: (place, _GUESSED * hints.strength) for which, place in hints.guess}
 
 
 def growth_of(parameter: Parameter, *, known: bool = False, usual: bool = True) -> Growth:

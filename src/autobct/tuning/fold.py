@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.ensemble import MOST, Ensemble, compressed
+from autobct.belief.ensemble import MOST, compressed
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.kalman import update
+from autobct.belief.prior import Learning
 from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
-from autobct.tuning.ranges import DIVERGED, HOPELESS, shown
+from autobct.tuning.ranges import DIVERGED, HOPELESS, TELLING, shown
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
+_BEST = 128  # scores that are remembered: the best of them says which have diverged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,14 +38,20 @@ class Learned:
     """What is known after some runs.
 
     problem:  with the ranges that the runs have shown;  belief: in its model units
-    scores:   of the last finished run at each control, in model units, as they were learned
+    scores:   of the last finished run at each control, in model units, as they were learned; the best of very many
     evidence: where the scale of the score is learned too
+    finished: number of runs that have
     """
 
     problem: Problem
     belief: Belief
     scores: Mapping[bytes, float] = field(default_factory=dict)
     evidence: Evidence | None = None
+    finished: int = 0
+
+
+Weighing = Callable[..., tuple[Gaussian, Evidence]]
+"""(known, ensemble, features (J,) of one more run, its score) -> belief about the score, and evidence."""
 
 
 def learned(problem: Problem, history: Sequence[Run]) -> Learned:
@@ -62,7 +70,7 @@ def extended(known: Learned, history: Sequence[Run], run: Run) -> tuple[Learned,
 
     known: what is known after `history`.  The same as folding everything again, to the last bit, and quicker.
     """
-    problem = shown(known.problem, [*history, run]) if _may_move(known.problem, run) else known.problem
+    problem = shown(known.problem, [*history, run]) if _may_move(known, run) else known.problem
     before = known if problem is known.problem else _folded(problem, history)
     return before, after(before, run)
 
@@ -72,6 +80,10 @@ def after(known: Learned, run: Run) -> Learned:
 
     Where the scale is learned a failure says nothing of scores; `failing` knows where runs fail.
     """
+    return _after(known, run, _weighed)
+
+
+def _after(known: Learned, run: Run, weigh: Weighing) -> Learned:
     problem, model = known.problem, known.problem.prior.model
     score, cost = score_learned(known, run), problem.cost_observed(run.cost)
     evidence = None
@@ -85,13 +97,19 @@ def after(known: Learned, run: Run) -> Learned:
         if score is not None or _dearer(known, run):
             of_cost = model.observe(known.belief, run.control, score=None, cost=cost).cost
         if score is not None:
-            of_score, evidence = _weighed(known, problem.prior.ensemble, model.score_basis(run.control), score)
+            of_score, evidence = weigh(known, problem.prior.ensemble, model.score_basis(run.control), score)
         belief = Belief(of_score, of_cost)
     if score is None:
         return replace(known, belief=belief)
-    place = run.control.tobytes()
-    others = {control: value for control, value in known.scores.items() if control != place}
-    return Learned(problem, belief, {**others, place: problem.score_observed(_score(run))}, evidence)
+    scores = _best({**known.scores, run.control.tobytes(): problem.score_observed(_score(run))})
+    return Learned(problem, belief, scores, evidence, known.finished + 1)
+
+
+def _best(scores: dict[bytes, float]) -> dict[bytes, float]:
+    """All while they are few, then the better half."""
+    if len(scores) <= _BEST:
+        return scores
+    return dict(sorted(scores.items(), key=lambda pair: pair[1])[_BEST // 2 :])
 
 
 def _dearer(known: Learned, run: Run) -> bool:
@@ -101,15 +119,23 @@ def _dearer(known: Learned, run: Run) -> bool:
     return float(observed) > float(model.cost_basis(run.control) @ believed)
 
 
-def _weighed(known: Learned, ensemble: Ensemble, features: Array, score: float) -> tuple[Gaussian, Evidence]:
+def _weighed(known: Learned, ensemble: Learning, features: Array, score: float) -> tuple[Gaussian, Evidence]:
     """The belief of an ensemble after one more run: of all members while runs are few, then of their mixture."""
+    seen = known.evidence
+    if seen is not None and len(seen.scores) >= MOST:
+        drawn = float(compressed(np.append(seen.scores, score))[-1])
+        return update(known.belief.score, features, seen.noise, drawn), seen
+    _, gathered = _gathered(known, ensemble, features, score)
+    mixture = ensemble.posterior(gathered.features, compressed(gathered.scores))
+    return mixture.gaussian(), replace(gathered, noise=mixture.noise)
+
+
+def _gathered(known: Learned, ensemble: object, features: Array, score: float) -> tuple[Gaussian, Evidence]:
+    """The evidence with one more run, of which nothing is made yet as more follow."""
     seen = known.evidence
     rows = features[None] if seen is None else np.concatenate([seen.features, features[None]])
     scores = np.array([score]) if seen is None else np.append(seen.scores, score)
-    if seen is not None and len(seen.scores) >= MOST:
-        return update(known.belief.score, features, seen.noise, float(compressed(scores)[-1])), seen
-    mixture = ensemble.posterior(rows, compressed(scores))
-    return mixture.gaussian(), Evidence(rows, scores, mixture.noise)
+    return known.belief.score, Evidence(rows, scores, np.nan)
 
 
 def score_learned(known: Learned, run: Run) -> float | None:
@@ -125,16 +151,19 @@ def score_learned(known: Learned, run: Run) -> float | None:
     return score if score > -HOPELESS else -DIVERGED
 
 
-def _folded(problem: Problem, history: Iterable[Run]) -> Learned:
+def _folded(problem: Problem, history: Sequence[Run]) -> Learned:
+    """As one run after the other; an ensemble weighs its members once for all runs that it weighs together."""
     known = Learned(problem, problem.prior.belief)
-    for run in history:
-        known = after(known, run)
+    together = [number for number, run in enumerate(history) if run.score is not None][:MOST]
+    last = max(together, default=0)
+    for number, run in enumerate(history):
+        known = _after(known, run, _gathered if number < last else _weighed)
     return known
 
 
-def _may_move(problem: Problem, run: Run) -> bool:
-    """Units that are the user's own, and failed runs, move no range."""
-    return run.score is not None and not all(problem.stated.fixed)
+def _may_move(known: Learned, run: Run) -> bool:
+    """Units that are the user's own, failed runs, and those after many others move no range."""
+    return run.score is not None and known.finished < TELLING and not all(known.problem.stated.fixed)
 
 
 def _score(run: Run) -> float:

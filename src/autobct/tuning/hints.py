@@ -10,6 +10,7 @@ from autobct.belief.arrays import finite_number
 from autobct.tuning.parameter import Categorical
 from autobct.tuning.space import Space
 
+_FIRMEST = 10.0
 _GUESS = "write e.g. guess={'learning_rate': 1e-3}"
 
 
@@ -45,6 +46,10 @@ def hints_of(
     if not isinstance(expect_usual, bool):
         raise TypeError(f"expect_usual must be True or False, got {expect_usual!r}; write expect_usual=False")
     strength = finite_number(guess_strength, "guess_strength", least=0.0)
+    if strength > _FIRMEST:
+        raise ValueError(
+            f"guess_strength must be at most {_FIRMEST:g}, got {guess_strength!r}; 1 is as a rule, 2 is firm"
+        )
     return Hints(_guess(space, guess), strength, _growing(space, increases_cost), expect_usual)
 
 

@@ -162,7 +162,7 @@ class Categorical:
         if not self.choices:
             raise ValueError(f"Categorical: choices is empty, got {choices!r}; {_CHOICES}")
         if (second := _twice(self.choices)) is not None:
-            raise ValueError(f"Categorical: choices has {second[0]!r} twice, got {choices!r}; write it once")
+            raise ValueError(f"Categorical: choices has {second[0]!r} twice; write it once")
         object.__setattr__(self, "when", when_of("Categorical", when))
 
     def __repr__(self) -> str:
@@ -211,8 +211,17 @@ def parameter_of(name: str, given: object) -> Parameter:
         raise type(error)(f"space[{name!r}]: {error}") from None
     raise TypeError(
         f"space[{name!r}]: must be an Int, Float, Categorical or Optuna distribution, got {given!r}; "
-        f"write e.g. {{'n_estimators': Int(1, 100)}}"
+        f"write e.g. {_meant(given)}"
     )
+
+
+def _meant(given: object) -> str:
+    """What somebody may have meant who wrote a pair of numbers or a list of choices."""
+    if isinstance(given, tuple) and len(given) == 2 and all(isinstance(end, Real) for end in given):
+        return f"{'Int' if all(isinstance(end, Integral) for end in given) else 'Float'}{given!r}"
+    if isinstance(given, list | tuple | range) and 0 < len(given) <= _NAMED:
+        return f"Categorical({list(given)!r})"
+    return "{'n_estimators': Int(1, 100)}"
 
 
 def _hair(x: float) -> float:
@@ -286,9 +295,13 @@ def _equal(first: object, second: object) -> bool:
 def _real(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}; write e.g. 0.5")
-    if not math.isfinite(value):
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is too large; write a number below 1e308") from None
+    if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value!r}; write a finite number")
-    return float(value)
+    return number
 
 
 def _whole(name: str, value: object) -> int:

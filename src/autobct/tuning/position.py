@@ -14,6 +14,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.fitting import WhereItFits
 from autobct.tuning.limits import Left, Mask
 from autobct.tuning.policy import Frugal
 from autobct.tuning.problem import Problem
@@ -58,6 +59,7 @@ def control_values(position: Position, policy: ControlValues, problem: Problem |
     problem: the same at another price, if not the position's own
     """
     terms = (problem or position.problem).terms
+    policy = deciding(position, policy, terms)
     values = policy(position.state, terms, position.asked)
     if position.last.any():
         once = one_run_values(position.state, terms)
@@ -65,6 +67,17 @@ def control_values(position: Position, policy: ControlValues, problem: Problem |
     values = _if_it_finishes(values, position, policy, terms)
     values[position.untried] = -np.inf
     return values
+
+
+def deciding(position: Position, policy: ControlValues, terms: Terms) -> ControlValues:
+    """The policy itself, or the one that it leaves the decision to.
+
+    Once a run has failed that is one run of foresight: more would count on runs that are not likely to finish, and go
+    on preparing for them.
+    """
+    if not isinstance(policy, WhereItFits):
+        return policy
+    return policy.at(position.state, terms, position.asked) if position.finishes is None else Frugal()
 
 
 def _if_it_finishes(values: Array, position: Position, policy: ControlValues, terms: Terms) -> Array:
@@ -81,6 +94,7 @@ def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
     if position.untried.all() and position.left is not None:
         left, needed = position.left, position.cheapest
         return Stop(left.reason, position.runs, position.in_hand, left=left.amount, cheapest=needed), -1
+    policy = deciding(position, policy, position.problem.terms)
     values = control_values(position, policy)
     chosen = int(values.argmax())
     if values[chosen] == -np.inf:
@@ -94,6 +108,7 @@ def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
 def train_at(position: Position, chosen: int, value: float, policy: ControlValues) -> Train:
     """The run at a candidate in the user's units.  value: of it, in model units."""
     problem, state = position.problem, position.state
+    policy = deciding(position, policy, problem.terms)
     net = float(policy.net(state, problem.terms)[chosen]) if isinstance(policy, Frugal) else value
     price = float(run_price(state, problem.terms)[chosen])
     cost = (price - problem.terms.overhead) / problem.terms.price

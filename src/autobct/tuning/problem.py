@@ -137,6 +137,7 @@ def problem_of(
     guess_strength: float = 1.0,
     increases_cost: Sequence[str] = (),
     expect_usual: bool = True,
+    own_policy: bool = False,
 ) -> Problem:
     """The problem a user described.
 
@@ -148,6 +149,7 @@ def problem_of(
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
     overhead:    a fixed price of every run, in units of the score range; OVERHEAD or LEARNED_OVERHEAD if not given
     guess, guess_strength, increases_cost, expect_usual:  see `Hints`; not together with a prior
+    own_policy:  whether the user has a policy, for which one or two numbers have the paper's fixed scale
 
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
@@ -157,7 +159,7 @@ def problem_of(
     hints = hints_of(told_space, guess, guess_strength, increases_cost, expect_usual)
     if prior is not None and hints != NOTHING:
         raise ValueError("guess, increases_cost and expect_usual shape the default belief; leave them out with a prior")
-    learning = prior is None and learns(told_space, hints)
+    learning = prior is None and learns(told_space, hints, own_policy=own_policy)
     fixed = prior is not None
     least = LEARNED_OVERHEAD if learning else OVERHEAD
     stated = Stated(

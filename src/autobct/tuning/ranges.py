@@ -9,12 +9,14 @@
 | cost_range=(low, high) | beyond either end | the range and all costs of finished runs |
 | no cost_range | costs are far from the guess | the guess, moved until it is no longer far |
 | a scale, or a prior | anything | the same as before: these units are the user's own |
+| anything | after `TELLING` runs | the same as before: by then a belief is made of what was seen, in any units |
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 from scipy.special import wrightomega
@@ -30,9 +32,12 @@ DIVERGED = 2.0
 HOPELESS = 100.0
 """A best score so many ranges below the score range has diverged."""
 
+TELLING = 256
+"""Finished runs that move ranges: all that is known is learned again when one does, which must not go on for ever."""
+
 _FAR = 3.0 * UNKNOWN_SPREAD  # of log cost: beyond it the guess from the price was wrong
 _LARGEST = 1e150  # what can be squared
-_FIRST = 30  # runs from which a scale is learned: later ones are too near the best to tell of the spread
+_FIRST = 30  # runs from which a scale is learned: later ones are too near the best to tell of the rest
 _DOUBT = 3.0  # standard deviation of log unit before the spread of the scores is seen
 _FREE = 0.5  # of a run: two may look alike by chance
 _RUGGED = 0.1  # what a smooth belief leaves unexplained between neighbours, in units of the range
@@ -40,7 +45,7 @@ _RUGGED = 0.1  # what a smooth belief leaves unexplained between neighbours, in 
 
 def shown(problem: Problem, history: Sequence[Run]) -> Problem:
     """The problem with the ranges that a history shows; the same object where nothing changes."""
-    finished = [run for run in history if run.score is not None]
+    finished = list(islice((run for run in history if run.score is not None), TELLING))
     score_scale = _score_scale(problem, finished)
     ranges: Ranges = (score_scale, *_costs(problem, score_scale, [run.cost for run in finished]))
     if ranges == problem.ranges:
@@ -129,8 +134,8 @@ def _costs(
     if isinstance(stated.cost_range, tuple):
         return (min(stated.cost_range[0], *costs), max(stated.cost_range[1], *costs)), None
     guess = stated.cost_guess * score_scale.unit
-    level = math.fsum(math.log(max(cost, 1e-4 * guess)) for cost in costs) / len(costs)
-    off = level - math.log(guess)
+    logs = [math.log(max(cost, 1e-4 * guess)) for cost in costs[:_FIRST]]
+    off = math.fsum(logs) / len(logs) - math.log(guess)
     return None, None if abs(off) <= _FAR else guess * math.exp(off - math.copysign(_FAR, off))
 
 
@@ -139,8 +144,11 @@ def _of_score(problem: Problem, run: Run) -> str:
     stated, scale = problem.stated, problem.stated.score_scale
     if run.score is None or stated.fixed[0] or 0.0 <= round(scale.to_model(run.score), 9) <= 1.0:
         return ""
-    if not 0.0 <= round(problem.score_scale.to_model(run.score), 9) <= 1.0:
+    now = round(problem.score_scale.to_model(run.score), 9)
+    if now < 1.0 - DIVERGED:
         return f"scored {run.score:.4g}, so far from the others that it counts as bad and no more"
+    if not 0.0 <= now <= 1.0:
+        return f"scored {run.score:.4g}, outside {_ends(problem.score_scale)}, as {TELLING} runs have shown it to be"
     name = "score_range=" if stated.score_known else ""
     return f"scored {run.score:.4g}, outside {name}{_ends(scale)}: {_now(problem.score_scale)}"
 

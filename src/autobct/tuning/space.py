@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
@@ -28,6 +28,7 @@ __all__ = ["Categorical", "Column", "Float", "Int", "Parameter", "Space"]
 
 _SPACE = "write e.g. {'n_estimators': Int(1, 100)}"
 
+_MOST = 4000  # coordinates of a control: a belief about c choices holds c x c numbers
 _LINE, _SET, _SIDE = 101, 128, 11  # candidates: on a line, in a quasi-random set, along each side of a square
 
 
@@ -61,6 +62,7 @@ class Space:
     _needs: tuple[Needs, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        _check_width(self.names, self.parameters)
         object.__setattr__(self, "_needs", needs_of(self.names, self.parameters))
         pairs = zip(self.names, self.parameters, strict=True)
         columns = tuple(column for name, parameter in pairs for column in _columns(name, parameter))
@@ -73,9 +75,14 @@ class Space:
             return space
         if not isinstance(space, Mapping):
             raise TypeError(f"space must be a dict of parameters or a Table, got {space!r}; {_SPACE}")
+        if not space:
+            raise ValueError(f"space has no parameter; {_SPACE}")
         built = cls(tuple(map(_name, space)), tuple(parameter_of(name, given) for name, given in space.items()))
         if not built.columns:
-            raise ValueError(f"space has nothing to tune, all is constant in {dict(space)!r}; {_SPACE}")
+            values = ", ".join(
+                f"{name!r} only {p.value(0)!r}" for name, p in zip(built.names, built.parameters, strict=True)
+            )
+            raise ValueError(f"space has nothing to tune, {values}: all is constant; {_SPACE}")
         return built
 
     @property
@@ -215,6 +222,16 @@ def _width(parameter: Parameter) -> int:
     if parameter.count == 1:
         return 0
     return parameter.count if isinstance(parameter, Categorical) else 1
+
+
+def _check_width(names: Sequence[str], parameters: Sequence[Parameter]) -> None:
+    widths = dict(zip(names, map(_width, parameters), strict=True))
+    if (total := sum(widths.values())) > _MOST:
+        widest = max(widths, key=lambda name: widths[name])
+        raise ValueError(
+            f"space has {total} coordinates, {widths[widest]} of them for the choices of {widest!r}; at most {_MOST} "
+            f"can be told apart: leave out choices, or use an Int for what has an order"
+        )
 
 
 def _decode(parameter: Parameter, coordinates: list[float]) -> Any:

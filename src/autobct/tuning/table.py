@@ -200,7 +200,7 @@ def _logs(columns: Mapping[str, Sequence[Any]], log: object) -> set[str]:
     """Names of the columns that are taken on their logarithm."""
     numbers = {name: values for name, values in columns.items() if all(map(_is_number, values))}
     if log is None:
-        return {name for name, v in numbers.items() if min(v) > 0 and math.log10(max(v) / min(v)) > DECADES}
+        return {name for name, v in numbers.items() if _decades(v) > DECADES}
     if isinstance(log, str) or not isinstance(log, Sequence):
         raise TypeError(f"Table: log must be a list of names, got {log!r}; write e.g. log=['rate']")
     for name in log:
@@ -209,6 +209,14 @@ def _logs(columns: Mapping[str, Sequence[Any]], log: object) -> set[str]:
         if name not in numbers or min(numbers[name]) <= 0:
             raise ValueError(f"Table: log names {name!r}, which has values that are no positive numbers; leave it out")
     return set(log)
+
+
+def _decades(values: Sequence[Any]) -> float:
+    """Powers of ten between the ends; 0 where not all are positive."""
+    try:
+        return math.log10(max(values) / min(values)) if min(values) > 0 else 0.0
+    except OverflowError:
+        return math.inf
 
 
 def _parameter(name: str, values: Sequence[Any], *, log: bool) -> Parameter:

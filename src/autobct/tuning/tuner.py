@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
-from autobct.tuning.candidates import around, distinct
+from autobct.tuning.candidates import PROMISING, REFINEMENTS, around, distinct
 from autobct.tuning.certified import certificate_of
 from autobct.tuning.choice import chosen_policy
 from autobct.tuning.decision import Decision, Stop, Train
@@ -26,8 +27,8 @@ from autobct.tuning.fold import Learned, extended
 from autobct.tuning.forecast import Forecast, forecast
 from autobct.tuning.history import Note, Run
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, is_last, positive_number, tightest
-from autobct.tuning.policy import Policy
-from autobct.tuning.position import Position, decide
+from autobct.tuning.policy import Frugal, Policy
+from autobct.tuning.position import Position, control_values, decide
 from autobct.tuning.price import Price
 from autobct.tuning.problem import Direction, Problem, at_price, is_spread, problem_of
 from autobct.tuning.ranges import notes_of, shown
@@ -92,6 +93,7 @@ class Tuner:
             guess_strength=guess_strength,
             increases_cost=increases_cost,
             expect_usual=expect_usual,
+            own_policy=policy is not None,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
         self._max_cost = None if max_cost is None else positive_number(max_cost, "max_cost", example=3600)
@@ -112,8 +114,10 @@ class Tuner:
         self._notes: list[Note] = []
         self._finished: dict[int, int] = {}  # candidate -> its last finished run, in order of training
         self._failed: set[int] = set()
+        self._barred: set[bytes] = set()  # controls of all failed runs, whether still candidates or not
         self._pending: dict[int, tuple[Train, int]] = {}
         self._asked, self._heard, self._charged = 0, 0, 0.0
+        self._spent = Fraction(0)  # exact, so that adding one cost at a time is as good as adding all at the end
 
     def _look(self, problem: Problem) -> None:
         """Features and noise at the candidates, (G, J) and (G,) each: what every decision needs of them."""
@@ -125,25 +129,47 @@ class Tuner:
         )
 
     def _refine(self) -> None:
-        """Candidates around the best models, anew after every run; those that were trained stay."""
+        """Candidates around the best models and around the most promising candidates, anew after every run.
+
+        Those that can be returned stay.  Runs under way come last: whoever resumes has the same candidates.
+        """
         if self._spread is None:
             return
-        problem, old = self.problem, self.problem.controls
-        trained = [old[index] for index in (*self._finished, *self._failed)]
-        trained += [train.control for train, _ in self._pending.values()]
-        best = self._kept(list(self._finished))
-        if best.size:
-            rng = np.random.default_rng((self._seed, len(self._runs)))
-            near = around(problem.space, old[best], rng=rng)
-        else:
-            near = old[:0]
-        controls = distinct([*self._spread, *trained, *near])
-        self._known = replace(self._known, problem=replace(problem, controls=controls))
+        old = self.problem.controls
+        best = old[self._kept(list(self._finished))]
+        under_way, self._pending = self._pending, {}
+        self._renew([*self._spread, *(old[index] for index in self._finished)], old)
+        self._search(best)
+        self._pending = {n: (train, self._candidate(train.control)) for n, (train, _) in under_way.items()}
+
+    def _search(self, best: Array) -> None:
+        """More candidates: around the best models, (b, p), then around those that promise most."""
+        if not len(best):
+            return
+        rng = np.random.default_rng((self._seed, len(self._runs)))
+        for _ in range(1 + REFINEMENTS):
+            known = self.problem.controls
+            self._renew([*known, *around(self.problem.space, best, rng=rng)], known)
+            best = self.problem.controls[self._promising(PROMISING)]
+
+    def _renew(self, controls: Sequence[Array], old: Array) -> None:
+        """Other candidates, among them all that can be returned.  old: the candidates so far, (G, p)."""
+        renewed = distinct(controls)
+        self._known = replace(self._known, problem=replace(self.problem, controls=renewed))
         self._look(self.problem)
-        places = {control.tobytes(): index for index, control in enumerate(controls)}
+        places = {control.tobytes(): index for index, control in enumerate(renewed)}
         self._finished = {places[old[index].tobytes()]: run for index, run in self._finished.items()}
-        self._failed = {places[old[index].tobytes()] for index in self._failed}
-        self._pending = {n: (train, places[train.control.tobytes()]) for n, (train, _) in self._pending.items()}
+        self._failed = {index for place, index in places.items() if place in self._barred}
+
+    def _promising(self, count: int) -> Indices:
+        """The candidates with the highest expected improvement per price, best first."""
+        everywhere = np.arange(len(self.problem.controls))
+        state = keep(self._view(self.belief, everywhere), self._kept(list(self._finished)))
+        never = np.isin(everywhere, list(self._failed))
+        made = len(self._runs)
+        finishes = chances(self.problem.space, self.problem.controls, self._runs)
+        position = Position(self.problem, state, never, np.zeros_like(never), made, made, None, finishes=finishes)
+        return np.argsort(-control_values(position, Frugal()), kind="stable")[:count]
 
     @property
     def problem(self) -> Problem:
@@ -173,7 +199,7 @@ class Tuner:
     @property
     def total_cost(self) -> float:
         """Cost of all runs so far, failed ones included, and what was charged besides, in the user's units."""
-        return math.fsum(run.cost for run in self._runs) + self._charged
+        return float(self._spent) + self._charged
 
     @property
     def charged(self) -> float:
@@ -292,7 +318,8 @@ class Tuner:
     ) -> Certificate:
         """How close to the best possible the policy is, from the first belief: bounds in the user's units of score.
 
-        More time gives a tighter interval.  It is about the candidates, and holds where the prior does.
+        More time gives a tighter interval.  It is about the candidates, and holds where the prior does: where the scale
+        of the score is learned, for the Gaussian of the same mean and covariance.
         """
         return certificate_of(
             self.problem,
@@ -324,6 +351,8 @@ class Tuner:
             controls = np.concatenate([self.problem.controls, control[None]])  # a candidate of another moment
             self._known = replace(self._known, problem=replace(self.problem, controls=controls))
             self._look(self.problem)
+            if control.tobytes() in self._barred:
+                self._failed.add(len(controls) - 1)
             return len(controls) - 1
         if not found.size:
             raise ValueError(
@@ -348,10 +377,12 @@ class Tuner:
             self._alarm = raised(self._watch, seen, run, number)
         if run.score is None:
             self._failed.add(chosen)
+            self._barred.add(run.control.tobytes())
         else:
             self._finished.pop(chosen, None)
             self._finished[chosen] = number
         self._runs.append(replace(run, believed=self.believed_score(run.control)))
+        self._spent += Fraction(run.cost)
         self._forget()
         self._refine()
 
@@ -438,7 +469,7 @@ class Tuner:
             return other
         other._known = replace(known, problem=problem)
         other._look(problem)
-        for name in ("_runs", "_notes", "_finished", "_failed", "_pending"):
+        for name in ("_runs", "_notes", "_finished", "_failed", "_barred", "_pending"):
             setattr(other, name, copy.copy(getattr(self, name)))
         return other
 

@@ -11,7 +11,7 @@ from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Basis, additive_quartic, cubic
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.prior import Prior
-from autobct.value.state import Terms, run_price, variance, view
+from autobct.value.state import State, Terms, run_price, variance, view
 
 JOINT = 4
 """How many inputs of a map depend on both outcomes of a run."""
@@ -77,7 +77,11 @@ def in_units_of_lambda(spec: MapSpec, prior: Prior, terms: Terms) -> tuple[float
 
     The price is the geometric mean over the references;  lambda^2 = max variance + (sigma_H / 10)^2 over them.
     """
-    state = view(prior.belief, prior.model, spec.references)
+    return units_of_lambda(view(prior.belief, prior.model, spec.references), terms)
+
+
+def units_of_lambda(state: State, terms: Terms) -> tuple[float, float]:
+    """(typical price of a run, score noise) in a state, over lambda; the price is a mean over its candidates."""
     noise = float(state.score_noise.max())
     scale = float(np.sqrt(variance(state.score).max() + (0.1 * noise) ** 2))
     price = float(np.exp(np.log(np.maximum(run_price(state, terms), 1e-300)).mean()))
