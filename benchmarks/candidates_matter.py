@@ -1,6 +1,6 @@
 """Whether the number of candidates matters for what a policy is worth: depth 2 at the paper's one-dimensional priors.
 
-    python benchmarks/candidates_matter.py [--prior intel higgs] [--cost log-linear] [--draws 2000]
+python benchmarks/candidates_matter.py [--prior intel higgs] [--cost log-linear] [--draws 2000]
 """
 
 from __future__ import annotations
