@@ -79,6 +79,18 @@ def test_what_is_free_or_without_noise_has_no_parcels() -> None:
     assert tiers_of(np.array([[0.0, 1.0, 1.0]]), ground, np.array([2.0])).tolist() == [[1, 1, 0]]
 
 
+def test_a_control_without_noise_leaves_the_parcels_of_others_alone() -> None:
+    tree, ground = _planted(seed=5, size=4)
+    silent = Ground(ground.terms, ground.score_noise * np.array([1.0, 1.0, 1.0, 0.0]), ground.cost_noise)
+    prices = np.array([[1.0, 2.0, 3.0, 40.0]])
+    told = np.array([[True, True, True, False]])
+    parcel = parcels.Parcels(told, told, np.array([4.0]), np.array([1.0]))
+    normals = np.ones((1, 2, tree.score_root.shape[-1] + tree.cost_root.shape[-1]))
+    with_noise, without = (after_parcel(tree, g, parcel, prices, normals) for g in (ground, silent))
+    np.testing.assert_array_equal(without.score, with_noise.score)
+    assert np.isfinite(without.score_root).all()
+
+
 @pytest.mark.parametrize("effort", [1e-2, 2e-3])
 def test_a_nearly_free_control_is_bounded_from_above_at_every_effort(effort: float) -> None:
     solved = nearly_free()

@@ -118,25 +118,33 @@ def after_run(branches: Branches, ground: Ground, chosen: Indices, score_luck: A
 
     score_luck, cost_luck: (n, Q) surprises, in standard deviations of the prediction.
     """
-    count, outcomes = score_luck.shape
     score, score_root = _observed(branches.score, branches.score_root, chosen, ground.score_noise[chosen], score_luck)
     cost, cost_root = _observed(branches.cost, branches.cost_root, chosen, ground.cost_noise[chosen], cost_luck)
     last = chosen[:, None]
     hand = np.concatenate([branches.hand, last], axis=1) if ground.terms.recall else last
-    luck = 5 * branches.luck[:, None] + 3 * np.arange(outcomes) + 1
+    luck = 5 * branches.luck[:, None] + 3 * np.arange(score_luck.shape[1]) + 1
+
+    return branched((score, score_root), (cost, cost_root), hand, luck, branches.owed, branches.credit)
+
+
+def branched(
+    score: tuple[Array, Array], cost: tuple[Array, Array], hand: Indices, luck: Indices, owed: Array, credit: Array
+) -> Branches:
+    """n x Q states: means (n, Q, G) and luck (n, Q) differ by outcome, roots (n, G, r) and all else (n, ...) do not."""
+    count, outcomes = luck.shape
 
     def spread(values: Array) -> Array:
         return np.repeat(values, outcomes, axis=0)
 
     return Branches(
-        score.reshape(count * outcomes, -1),
-        spread(score_root),
-        cost.reshape(count * outcomes, -1),
-        spread(cost_root),
+        score[0].reshape(count * outcomes, -1),
+        spread(score[1]),
+        cost[0].reshape(count * outcomes, -1),
+        spread(cost[1]),
         np.repeat(hand, outcomes, axis=0),
         luck.reshape(-1),
-        spread(branches.owed),
-        spread(branches.credit),
+        spread(owed),
+        spread(credit),
     )
 
 

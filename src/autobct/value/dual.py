@@ -163,8 +163,7 @@ class _Search:
         parcels = parcels_of(states, tiers, tiers[np.arange(len(some)), chosen], here.look.further[some], self.ends)
         outcomes = self.levels[level].told[states.luck % DRAWS]
         met = after_parcel(states, self.ground, parcels, here.look.prices[some], outcomes)
-        count = outcomes.shape[1]
-        found = self.values(met, weight / count, level + 1, effort).reshape(-1, count).mean(axis=1) - parcels.paid
+        found = self._mean(met, outcomes.shape[1], weight, level, effort) - parcels.paid
         if self.out_of_time():  # half done is looser than what is there
             return
         here.going[some] = np.where(parcels.tier, found[:, None], here.going[some])
@@ -181,7 +180,10 @@ class _Search:
         """E[(V - W_0)(x_1)] of a run at `chosen` (n,), from the bounds of the states it leads to.  (n,)."""
         luck, outcomes = states.luck % DRAWS, self.levels[level]
         met = after_run(states, self.ground, chosen, outcomes.score[luck], outcomes.cost[luck])
-        count = outcomes.score.shape[1]
+        return self._mean(met, outcomes.score.shape[1], weight, level, effort)
+
+    def _mean(self, met: Branches, count: int, weight: float, level: int, effort: float) -> Array:
+        """Mean bound over the `count` outcomes that each state led to.  (n,)."""
         values = self.values(met, weight / count, level + 1, effort)
         return np.asarray(values.reshape(-1, count).mean(axis=1))
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.value.branches import Branches, Ground
+from autobct.value.branches import Branches, Ground, branched
 
 TIERS = (0.3, 0.6)
 """Tiers end at these shares of the median price of a run in the first state."""
@@ -75,27 +75,19 @@ def after_parcel(branches: Branches, ground: Ground, parcels: Parcels, prices: A
     prices: (n, G) expected ones of a run;  normals: (n, Q, r + q) standard normals
     """
     count, outcomes, _ = normals.shape
-    rank = branches.score_root.shape[-1]
-    budget, safe = _BUDGET * parcels.end, np.where(parcels.told, prices, 1.0)
-    weights = parcels.told * budget[:, None] / safe
-    score, score_root = _told(branches.score, branches.score_root, weights / ground.score_noise**2, normals[..., :rank])
-    cost, cost_root = _told(branches.cost, branches.cost_root, weights / ground.cost_noise**2, normals[..., rank:])
+    rank, told = branches.score_root.shape[-1], parcels.told
+    budget, safe = _BUDGET * parcels.end, np.where(told, prices, 1.0)
+
+    def weights(noise: Array) -> Array:
+        return told * budget[:, None] / safe / np.where(told, noise**2, 1.0)  # who is not told of may have no noise
+
+    score = _told(branches.score, branches.score_root, weights(ground.score_noise), normals[..., :rank])
+    cost = _told(branches.cost, branches.cost_root, weights(ground.cost_noise), normals[..., rank:])
     hand = branches.hand if ground.terms.recall else np.full((count, 1), -1, dtype=np.intp)
     luck = 7 * branches.luck[:, None] + 11 * np.arange(outcomes) + 2
-
-    def spread(values: Array) -> Array:
-        return np.repeat(values, outcomes, axis=0)
-
-    return Branches(
-        score.reshape(count * outcomes, -1),
-        spread(score_root),
-        cost.reshape(count * outcomes, -1),
-        spread(cost_root),
-        np.repeat(hand, outcomes, axis=0),
-        luck.reshape(-1),
-        spread(np.where(parcels.told, (budget - 2 * parcels.end)[:, None] / safe, branches.owed)),
-        spread(np.where(parcels.tier, np.maximum(branches.credit, parcels.paid[:, None]), branches.credit)),
-    )
+    owed = np.where(told, (budget - 2 * parcels.end)[:, None] / safe, branches.owed)
+    credit = np.where(parcels.tier, np.maximum(branches.credit, parcels.paid[:, None]), branches.credit)
+    return branched(score, cost, hand, luck, owed, credit)
 
 
 def further_prices(branches: Branches, prices: Array) -> Array:
