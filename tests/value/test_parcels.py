@@ -8,7 +8,15 @@ from tests.value.exact_problems import few_controls, nearly_free
 from autobct.value import parcels
 from autobct.value.branches import Branches, Ground, after_run, expected_prices, ground_of, planted
 from autobct.value.certificate import upper_estimate
-from autobct.value.parcels import after_parcel, bought, further_prices, most_told, parcels_of, tiers_of
+from autobct.value.parcels import (
+    after_parcel,
+    bought,
+    further_prices,
+    most_told,
+    parcels_of,
+    runs_told,
+    tiers_of,
+)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
@@ -21,7 +29,7 @@ def test_what_is_told_is_more_than_any_one_of_them_tells(count: int) -> None:
 
 
 def test_a_parcel_of_one_control_is_as_many_runs_as_its_budget_buys() -> None:
-    """Three ends of a tier at a third of its end each: nine runs."""
+    """Six ends of a tier at a third of its end each: eighteen runs."""
     tree, ground = _planted(seed=1)
     prices = expected_prices(tree, ground)
     end = 3 * prices[:, 0]
@@ -30,7 +38,7 @@ def test_a_parcel_of_one_control_is_as_many_runs_as_its_budget_buys() -> None:
     rank = tree.score_root.shape[-1] + tree.cost_root.shape[-1]
     told = after_parcel(tree, ground, parcel, prices, np.zeros((1, 1, rank)))
     ran = tree
-    for _ in range(9):
+    for _ in range(18):
         ran = after_run(ran, ground, np.zeros(1, dtype=np.intp), np.zeros((1, 1)), np.zeros((1, 1)))
     for root in ("score_root", "cost_root"):
         ours, theirs = getattr(told, root)[0], getattr(ran, root)[0]
@@ -65,12 +73,38 @@ def test_prices_of_what_a_parcel_told_of() -> None:
     assert (second.paid, second.end) == (3.0, 10.0)
     rank = tree.score_root.shape[-1] + tree.cost_root.shape[-1]
     met = after_parcel(tree, ground, second, prices, np.zeros((1, 1, rank)))
-    assert met.owed.tolist() == [[10.0, 5.0, 10.0 / 3, 0.0, 0.0]]
+    assert met.owed.tolist() == [[40.0, 20.0, 40.0 / 3, 0.0, 0.0]]
     assert met.credit.tolist() == [[0.0, 0.0, 3.0, 0.0, 0.0]]
-    assert further_prices(met, np.array([[1.0, 2.0, 1.5, 40.0, 50.0]])).tolist() == [[6.0, 7.0, 6.5, 40.0, 50.0]]
+    assert further_prices(met, np.array([[1.0, 2.0, 1.5, 40.0, 50.0]])).tolist() == [[21.0, 22.0, 21.5, 40.0, 50.0]]
     best = max(met.score[0, 0] - 1.0, met.score[0, 1] - 2.0, met.score[0, 2] - 3.0 + 3.0)
     assert bought(met, prices) == pytest.approx(best)
     assert bought(tree, prices) == -np.inf
+
+
+def test_a_run_that_tells_of_others_is_as_many_runs_and_the_next_one_pays_for_them() -> None:
+    tree, ground = _planted(seed=6, size=4)
+    at, still = np.array([2]), np.zeros((1, 1))
+    told, ran = after_run(tree, ground, at, still, still, np.array([5.0])), tree
+    for _ in range(5):
+        ran = after_run(ran, ground, at, still, still)
+    for root in ("score_root", "cost_root"):
+        ours, theirs = getattr(told, root)[0], getattr(ran, root)[0]
+        np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-10)
+    assert told.ahead.tolist() == [[0.0, 0.0, 4.0, 0.0]]
+    prices = np.array([[1.0, 2.0, 3.0, 4.0]])
+    assert further_prices(told, prices).tolist() == [[1.0, 2.0, 15.0, 4.0]]
+    assert bought(told, prices) == pytest.approx(told.score[0, 2] - 3.0)  # without recall it has to be trained again
+    assert not ran.ahead.any()
+
+
+def test_runs_are_told_of_in_advance_where_that_tells_little_more() -> None:
+    tree, ground = _planted(seed=7, size=4)
+    at, ends, price = np.array([1]), np.array([1.0]), np.array([0.5])
+    quiet = Ground(ground.terms, np.full(4, 1e-3), np.full(4, 1e-3))
+    loud = Ground(ground.terms, np.full(4, 1e-3), np.full(4, 10.0))
+    assert runs_told(tree, quiet, at, price, ends) == 8
+    assert runs_told(tree, quiet, at, np.array([100.0]), ends) == 1
+    assert runs_told(tree, loud, at, price, ends) == 1
 
 
 def test_what_is_free_or_without_noise_has_no_parcels() -> None:
@@ -96,6 +130,20 @@ def test_a_nearly_free_control_is_bounded_from_above_at_every_effort(effort: flo
     solved = nearly_free()
     found = upper_estimate(solved.start, solved.terms, effort=effort, repetitions=8, seed=3)
     assert found.mean > solved.low - 3 * found.error
+
+
+@pytest.mark.parametrize("recall", [False, True])
+def test_the_bound_is_above_brute_force_where_runs_tell_of_others(
+    recall: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parcels, "_LITTLE", 10.0)
+    monkeypatch.setattr(parcels, "TIERS", (1e-6, 1.0))
+    solved = few_controls(2, recall=recall)
+    found = upper_estimate(solved.start, solved.terms, effort=1e-3, repetitions=8, seed=6)
+    assert found.mean > solved.low - 3 * found.error
+    monkeypatch.setattr(parcels, "_LITTLE", 0.0)
+    one_by_one = upper_estimate(solved.start, solved.terms, effort=1e-3, repetitions=8, seed=6)
+    assert found.mean != one_by_one.mean
 
 
 @pytest.mark.parametrize("effort", [1e-2, 1e-3])

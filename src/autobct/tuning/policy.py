@@ -45,8 +45,9 @@ def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
     """One lookahead on a value map whose foresight shrinks by one run with every run made, to V_1.
 
     With n runs made the continuation is V_{horizon - 1 - n}; horizon: K + 2 if not given, all that the map knows.
-    Foresight that shrinks cannot run away on an error that says "there is more to learn".  The first run is chosen by
-    two lookaheads: where least is known a map errs most, and after two runs more is known.
+    Foresight that shrinks cannot run away on an error that says "there is more to learn", and from where V_1 is left
+    decisions are those of `relaxed(2)`, which needs no map.  The first run is chosen by two lookaheads: where least is
+    known a map errs most, and after two runs more is known.
     """
     first = _horizon_of(value_map, horizon)
 
@@ -56,7 +57,9 @@ def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
         def values(state: State, terms: Terms, runs: int) -> Array:
             if runs == 0 and first > 2:
                 return ahead.on_top(state, terms, first - 2, depth=2)
-            return ahead.control_values(state, terms, max(first - 1 - runs, 1))
+            if first - 1 - runs < 2:
+                return on_the_fly(state, terms, depth=2)
+            return ahead.control_values(state, terms, first - 1 - runs)
 
         return values
 

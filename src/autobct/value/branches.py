@@ -19,11 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array, Array32, Indices, transpose
-from autobct.belief.cost import LINEAR
+from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
 from autobct.value.state import State, Terms, price_of
 
+DRAWS = 64
+"""How many independent draws of each level of a search there are; the states of a tree take turns among them."""
+
 _RANK = 1e-13  # eigenvalues below this share of the largest are rounding
+_ENDLESS = np.float32(80.0)  # log cost of a run that no one pays for; its exponential is finite in single precision
 _PEAK, _STEEP, _BENT = (np.float32(x) for x in (1 / np.sqrt(2 * np.pi), np.sqrt(np.pi / 2), np.pi / 4 - 0.5))
 
 
@@ -42,6 +46,7 @@ class Branches:
 
     hand: (n, M) models that may be returned, -1 for none;  luck: (n,)
     owed, credit: (n, G), what a parcel left behind (`parcels`), zero where there was none
+    ahead: (n, G), runs that were told of beyond those paid for
     """
 
     score: Array
@@ -52,6 +57,7 @@ class Branches:
     luck: Indices
     owed: Array
     credit: Array
+    ahead: Array
 
     def __len__(self) -> int:
         """n."""
@@ -68,6 +74,7 @@ class Branches:
             self.luck[chosen],
             self.owed[chosen],
             self.credit[chosen],
+            self.ahead[chosen],
         )
 
 
@@ -76,18 +83,20 @@ def ground_of(state: State, terms: Terms) -> Ground:
     return Ground(terms, state.score_noise, state.cost_noise)
 
 
-def planted(state: State) -> Branches:
-    """One state (unbatched) as the root of a tree."""
+def planted(state: State, trees: int = 1) -> Branches:
+    """One state (unbatched) as the root of a tree, or of several with luck of their own."""
     hand = state.kept if state.kept.size else np.array([-1], dtype=np.intp)
+    nothing = np.zeros((trees, state.size))
     return Branches(
-        state.score.mean[None],
-        root_of(state.score)[None],
-        state.cost.mean[None],
-        root_of(state.cost)[None],
-        hand[None],
-        np.zeros(1, dtype=np.intp),
-        np.zeros((1, state.size)),
-        np.zeros((1, state.size)),
+        np.tile(state.score.mean, (trees, 1)),
+        np.tile(root_of(state.score), (trees, 1, 1)),
+        np.tile(state.cost.mean, (trees, 1)),
+        np.tile(root_of(state.cost), (trees, 1, 1)),
+        np.tile(hand, (trees, 1)),
+        DRAWS * np.arange(trees, dtype=np.intp),
+        nothing,
+        nothing,
+        nothing,
     )
 
 
@@ -113,22 +122,44 @@ def root_of(belief: Gaussian) -> Array:
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
-def after_run(branches: Branches, ground: Ground, chosen: Indices, score_luck: Array, cost_luck: Array) -> Branches:
+def after_run(
+    branches: Branches,
+    ground: Ground,
+    chosen: Indices,
+    score_luck: Array,
+    cost_luck: Array,
+    runs: Array | float = 1.0,
+) -> Branches:
     """The states that a run at `chosen` (n,) may lead to, outcome by outcome: n x Q of them.
 
-    score_luck, cost_luck: (n, Q) surprises, in standard deviations of the prediction.
+    score_luck, cost_luck: (n, Q) surprises, in standard deviations of the prediction;  runs: (n,) of how many it tells.
     """
-    score, score_root = _observed(branches.score, branches.score_root, chosen, ground.score_noise[chosen], score_luck)
-    cost, cost_root = _observed(branches.cost, branches.cost_root, chosen, ground.cost_noise[chosen], cost_luck)
+    every, fewer = np.arange(len(chosen)), 1.0 / np.sqrt(runs)  # n runs at a control tell what one with noise / n^(1/2)
+    score_noise, cost_noise = fewer * ground.score_noise[chosen], fewer * ground.cost_noise[chosen]
+    score = _observed(branches.score, branches.score_root, chosen, score_noise, score_luck)
+    cost = _observed(branches.cost, branches.cost_root, chosen, cost_noise, cost_luck)
     last = chosen[:, None]
     hand = np.concatenate([branches.hand, last], axis=1) if ground.terms.recall else last
-    luck = 5 * branches.luck[:, None] + 3 * np.arange(score_luck.shape[1]) + 1
+    luck = turned(branches.luck, 5, 3 * np.arange(score_luck.shape[1]) + 1)
+    ahead = branches.ahead.copy()
+    ahead[every, chosen] = np.asarray(runs) - 1.0
+    return branched(score, cost, hand, luck, branches.owed, branches.credit, ahead)
 
-    return branched((score, score_root), (cost, cost_root), hand, luck, branches.owed, branches.credit)
+
+def turned(luck: Indices, factor: int, steps: Indices) -> Indices:
+    """Which draws come next, within the same tree.  (n, Q)."""
+    place = luck % DRAWS
+    return np.asarray((luck - place)[:, None] + (factor * place[:, None] + steps) % DRAWS)
 
 
 def branched(
-    score: tuple[Array, Array], cost: tuple[Array, Array], hand: Indices, luck: Indices, owed: Array, credit: Array
+    score: tuple[Array, Array],
+    cost: tuple[Array, Array],
+    hand: Indices,
+    luck: Indices,
+    owed: Array,
+    credit: Array,
+    ahead: Array,
 ) -> Branches:
     """n x Q states: means (n, Q, G) and luck (n, Q) differ by outcome, roots (n, G, r) and all else (n, ...) do not."""
     count, outcomes = luck.shape
@@ -145,6 +176,7 @@ def branched(
         luck.reshape(-1),
         spread(owed),
         spread(credit),
+        spread(ahead),
     )
 
 
@@ -172,20 +204,27 @@ def hand_scores(branches: Branches) -> Array:
 
 
 def dear_prices(costs: Array32, ground: Ground) -> Array32:
-    """Price of a run at each candidate given the truth, never below it but for rounding to single precision.  (..., G).
+    """Price of a run at each candidate given the truth (costs: (..., G, S)), never below it but for single precision.
 
     Upsilon(t, s) <= t^+ + s phi(0) exp(-a (sqrt(pi / 2) + (pi / 4 - 1 / 2) a)),  a = |t| / s: the tangent parabola of a
     concave logarithm at zero, at most 0.003 s too high and many times quicker.
     """
-    terms, noise = ground.terms, ground.cost_noise.astype(np.float32)
+    terms, noise = ground.terms, ground.cost_noise.astype(np.float32)[:, None]
     price, overhead = np.float32(terms.price), np.float32(terms.overhead)
     if terms.cost_model is not LINEAR:
-        exact = terms.cost_model.expected(costs.astype(np.float64), ground.cost_noise)
-        return np.asarray(price * exact + overhead, dtype=np.float32)
-    distance = np.abs(costs) / noise
-    tail = np.exp(-distance * (_STEEP + _BENT * distance))
+        logs = np.minimum(costs, _ENDLESS, out=costs) if terms.cost_model is LOG_LINEAR else costs
+        exact = np.asarray(terms.cost_model.expected(logs, noise), dtype=np.float32)  # type: ignore[arg-type]
+        exact *= price
+        exact += overhead
+        return exact
+    tail = np.abs(costs)
+    tail /= noise
+    steep = tail * _BENT
+    steep += _STEEP
+    tail *= steep
+    np.exp(np.negative(tail, out=tail), out=tail)
     tail *= noise * _PEAK
-    tail += np.maximum(costs, np.float32(0.0))
+    tail += np.maximum(costs, np.float32(0.0), out=costs)
     tail *= price
     tail += overhead
-    return np.asarray(tail, dtype=np.float32)
+    return tail

@@ -9,7 +9,7 @@ give, and repetitions that set the effort are thrown away, so that choosing does
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +31,10 @@ CONFIDENCE = 0.95
 
 _TRUTHS = 8_000_000  # for W_0 of the first belief, in every repetition: truths times candidates
 _MOST_TRUTHS = 131_072
-_REPETITIONS = 8  # of the upper bound, at least
+_REPETITIONS = 8  # of the upper bound, side by side
 _MOST_REPETITIONS = 64
 _FIRST_EFFORT, _FINER, _GROWTH = 3e-3, 3.0, 5.0  # a third of the effort takes up to so many times as long
+_SPARE = 1.2  # searches take about as long as those before them
 _BATCH, _PILOT = 100, 200  # draws
 _MOST_DRAWS = 200_000
 
@@ -165,36 +166,40 @@ def upper_estimate(
     start: State, terms: Terms, *, effort: float, repetitions: int, seed: int, may_stop: bool = True
 ) -> Estimate:
     """The upper bound with a given effort: the same numbers for the same seed, however long it takes."""
-    values = [_one_upper(start, terms, effort, seed, i, may_stop=may_stop) for i in range(repetitions)]
-    return Estimate.of(values)
+    return Estimate.of(_uppers(start, terms, effort, seed, range(repetitions), may_stop=may_stop))
 
 
-def _one_upper(
+def _uppers(
     start: State,
     terms: Terms,
     effort: float,
     seed: int,
-    number: int,
+    numbers: Sequence[int],
     *,
     may_stop: bool = True,
     until: float = np.inf,
-) -> float:
-    """One repetition; number: which, -1 for one that is thrown away;  until: when it has to come to an end."""
-    rng = np.random.default_rng((seed, 1, number) if number >= 0 else (seed, 0))
-    clairvoyant = clairvoyant_mean(start, terms, min(max(_TRUTHS // start.size, 1024), _MOST_TRUTHS), rng=rng)
-    return clairvoyant + above_clairvoyant(
-        start, terms, effort, rng=rng, may_stop=may_stop, out_of_time=lambda: time.perf_counter() > until
+) -> list[float]:
+    """Some repetitions, side by side.
+
+    numbers: which, below 0 for such as are thrown away;  until: when they have to come to an end
+    """
+    rngs = [np.random.default_rng((seed, 1, n) if n >= 0 else (seed, 0, -n)) for n in numbers]
+    truths = min(max(_TRUTHS // start.size, 1024), _MOST_TRUTHS)
+    clairvoyant = np.array([clairvoyant_mean(start, terms, truths, rng=rng) for rng in rngs])
+    above = above_clairvoyant(
+        start, terms, effort, rngs=rngs, may_stop=may_stop, out_of_time=lambda: time.perf_counter() > until
     )
+    return [float(value) for value in clairvoyant + above]
 
 
 def _upper(start: State, terms: Terms, seed: int, clock: _Clock) -> tuple[Estimate, float]:
     effort = _effort_in_time(start, terms, seed, clock)
     values: list[float] = []
     longest = 0.0
-    while len(values) < _REPETITIONS or (clock.left > longest and len(values) < _MOST_REPETITIONS):
+    while not values or (clock.left > longest and len(values) < _MOST_REPETITIONS):
         began = time.perf_counter()
-        share = max(clock.left, 0.0) / max(_REPETITIONS - len(values), 1)
-        values.append(_one_upper(start, terms, effort, seed, len(values), until=began + share))
+        numbers = range(len(values), len(values) + _REPETITIONS)
+        values += _uppers(start, terms, effort, seed, numbers, until=began + max(clock.left, 0.0))
         longest = max(longest, time.perf_counter() - began)
         clock.tell(f"upper bound: {len(values)} searches at effort {effort:.1e}")
     return Estimate.of(values), effort
@@ -202,15 +207,15 @@ def _upper(start: State, terms: Terms, seed: int, clock: _Clock) -> tuple[Estima
 
 def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> float:
     """The finest effort at which the repetitions fit into the time, found by trying; the trials are not used."""
-    effort = _FIRST_EFFORT
+    effort, numbers = _FIRST_EFFORT, range(-_REPETITIONS, 0)
     while True:
         began = time.perf_counter()
-        _one_upper(start, terms, effort, seed, -1, until=began + 0.2 * clock.left)
+        _uppers(start, terms, effort, seed, numbers, until=began + 0.5 * clock.left)
         took = time.perf_counter() - began
-        clock.tell(f"upper bound: a search at effort {effort:.1e} takes {took:.1f} s")
-        if took * (_REPETITIONS + 1) > clock.left or effort < 1e-7:
+        clock.tell(f"upper bound: {_REPETITIONS} searches at effort {effort:.1e} take {took:.1f} s")
+        if took * _SPARE > clock.left or effort < 1e-7:
             return effort * _FINER if effort < _FIRST_EFFORT else effort
-        if took * _GROWTH * (_REPETITIONS + 1) > clock.left:
+        if took * _GROWTH * _SPARE > clock.left:
             return effort
         effort /= _FINER
 

@@ -9,51 +9,64 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from autobct.belief.arrays import Array, Array32
 from autobct.belief.basis import kronecker
-from autobct.value.branches import root_of
+from autobct.value.branches import DRAWS, root_of
 from autobct.value.state import State
 
-DRAWS = 64
-"""How many independent draws of each level there are; states take turns among them."""
-
 _EDGE = 1e-15
+
+
+class Width(NamedTuple):
+    """How much is drawn in a level: outcomes of a run and of a parcel, (followed, glanced at), and truths."""
+
+    runs: tuple[int, int]
+    parcels: tuple[int, int]
+    truths: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
     """What may happen in one level of a search.
 
-    score, cost: (D, Q) surprises of a run;  truths: (D, S, d) standard normals that a truth is drawn with
+    score, cost: (D, Q) surprises of a run;  truths: (D, d, S) standard normals that a truth is drawn with
     told: (D, P, d) standard normals that a parcel is drawn with
     """
 
+    width: Width
     score: Array
     cost: Array
     truths: Array32
     told: Array
 
 
-def draw_outcomes(levels: Sequence[tuple[int, int, int]], dim: int, *, rng: np.random.Generator) -> list[Outcomes]:
-    """One for each level, (outcomes of a run, of a parcel, truths), in `dim` coordinates."""
-    return [_drawn(*level, dim, rng) for level in levels]
+def draw_outcomes(levels: Sequence[Width], dim: int, rngs: Sequence[np.random.Generator]) -> list[Outcomes]:
+    """One for each level, in `dim` coordinates, with DRAWS draws from each generator."""
+    return [_drawn(width, dim, rngs) for width in levels]
 
 
-def _drawn(runs: int, parcels: int, truths: int, dim: int, rng: np.random.Generator) -> Outcomes:
-    pairs = to_normals(folded_lattice(runs, DRAWS, rng=rng))
-    many = np.stack([spread_normals(truths, dim, rng=rng) for _ in range(DRAWS)])
-    told = np.stack([spread_normals(parcels, dim, rng=rng) for _ in range(DRAWS)])
-    return Outcomes(pairs[:, :, 0], pairs[:, :, 1], many.astype(np.float32), told)
+def _drawn(width: Width, dim: int, rngs: Sequence[np.random.Generator]) -> Outcomes:
+    def spread(counts: tuple[int, ...], rng: np.random.Generator) -> Array:
+        return np.concatenate([spread_normals(count, dim, rng=rng) for count in counts])
+
+    surprises, truths, told = [], [], []
+    for rng in rngs:
+        surprises.append(np.concatenate([folded_lattice(count, DRAWS, rng=rng) for count in width.runs], axis=1))
+        truths += [spread((width.truths,), rng).T for _ in range(DRAWS)]
+        told += [spread(width.parcels, rng) for _ in range(DRAWS)]
+    pairs = to_normals(np.concatenate(surprises))
+    return Outcomes(width, pairs[:, :, 0], pairs[:, :, 1], np.stack(truths).astype(np.float32), np.stack(told))
 
 
 def folded_lattice(count: int, draws: int, *, rng: np.random.Generator) -> Array:
     """(draws, count, 2) uniform points: lattices along the golden ratio, shifted at random, folded at the middle."""
     first = np.arange(count)
-    lattice = np.stack([first / count, (first * 0.6180339887498949) % 1.0], axis=-1)
+    lattice = np.stack([first / max(count, 1), (first * 0.6180339887498949) % 1.0], axis=-1)
     shifted = (lattice + rng.random((draws, 1, 2))) % 1.0
     return np.asarray(1.0 - np.abs(2.0 * shifted - 1.0))
 

@@ -15,6 +15,10 @@ C could have shown, and the truth stays untold.  Why no policy gains by being le
   then, all but the first (at most t) unpaid: those are paid first.  At what is known by then, that is at least
   (b - 2 t) times the least ratio, over C, of a price to what it was (`owed` is (b - 2 t) / p).
 
+Of other controls the same on a small scale: a run at g tells what n runs at g would have, n p about what a dear run
+costs, and the next one at g pays for all of them (`ahead` is n - 1).  Who is told the n outcomes can make up the runs
+one by one and pays no more for them.
+
 Prices are expected ones given all that was told, which is more than the policy knew, and what it pays in expectation is
 the same (the tower property), whatever made it choose.
 """
@@ -24,14 +28,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from autobct.belief.arrays import Array
-from autobct.value.branches import Branches, Ground, branched
+from autobct.belief.arrays import Array, Indices
+from autobct.value.branches import Branches, Ground, branched, turned
 
-TIERS = (0.3, 0.6)
+TIERS = (0.1, 0.3)
 """Tiers end at these shares of the median price of a run in the first state."""
 
-_BUDGET = 3.0  # of a parcel, in ends of its tier
+_BUDGET = 6.0  # of a parcel, in ends of its tier
+_MANY = 0.2  # of the end of a tier: of cheaper runs a parcel holds so many that one by itself tells nothing
+_LITTLE = 0.03  # of the largest variance: what a run may leave uncertain, if it is to tell of further runs
+_ADVANCE, _MOST_RUNS = 4.0, 64.0  # price of these runs, in ends of the last tier; and their number
 _FREE = 1e-9  # of the end of the tier: what costs less, or is without noise, has no parcels
 _RIDGE = 1e-9  # added to the information, for tiers with fewer controls than weights
 _ROUNDING = 1.0 + 1e-6  # of a leverage at such a ridge
@@ -84,23 +92,44 @@ def after_parcel(branches: Branches, ground: Ground, parcels: Parcels, prices: A
     score = _told(branches.score, branches.score_root, weights(ground.score_noise), normals[..., :rank])
     cost = _told(branches.cost, branches.cost_root, weights(ground.cost_noise), normals[..., rank:])
     hand = branches.hand if ground.terms.recall else np.full((count, 1), -1, dtype=np.intp)
-    luck = 7 * branches.luck[:, None] + 11 * np.arange(outcomes) + 2
+    luck = turned(branches.luck, 7, 11 * np.arange(outcomes) + 2)
     owed = np.where(told, (budget - 2 * parcels.end)[:, None] / safe, branches.owed)
     credit = np.where(parcels.tier, np.maximum(branches.credit, parcels.paid[:, None]), branches.credit)
-    return branched(score, cost, hand, luck, owed, credit)
+    return branched(score, cost, hand, luck, owed, credit, branches.ahead)
+
+
+def many_in_a_parcel(prices: Array, parcels: Parcels) -> NDArray[np.bool_]:
+    """Whether a run at a control is one of very many in its parcel.  (n, G)."""
+    return np.asarray(prices < _MANY * parcels.end[:, None], dtype=np.bool_)
+
+
+def runs_told(branches: Branches, ground: Ground, chosen: Indices, prices: Array, ends: Array) -> Array:
+    """Of how many runs one at `chosen` (n,) that costs `prices` (n,) tells: more than one where that is little more.
+
+    What one run leaves uncertain about its control has to be little beside what is uncertain elsewhere.  (n,)
+    """
+
+    def little(root: Array, noise: Array) -> NDArray[np.bool_]:
+        variances = np.square(root).sum(axis=-1)
+        own = variances[np.arange(len(chosen)), chosen]
+        left = own / (1.0 + own / np.maximum(np.square(noise[chosen]), 1e-300))
+        return np.asarray(left <= _LITTLE * variances.max(axis=1), dtype=np.bool_)
+
+    few = little(branches.score_root, ground.score_noise) & little(branches.cost_root, ground.cost_noise)
+    return np.where(few, np.clip(np.floor(_ADVANCE * ends[-1] / np.maximum(prices, 1e-300)), 1.0, _MOST_RUNS), 1.0)
 
 
 def further_prices(branches: Branches, prices: Array) -> Array:
-    """Prices of a run, and of a further parcel where there has been one: what is owed comes first.  (n, G)."""
+    """Prices of a run that tells more than was told in advance; of a further parcel, after what is owed.  (n, G)."""
     held = branches.owed > 0
     owed = np.where(held, branches.owed * prices, np.inf).min(axis=1)
-    return np.where(held, owed[:, None] + prices, prices)
+    return np.where(held, owed[:, None] + prices, prices * (1.0 + branches.ahead))
 
 
 def bought(branches: Branches, prices: Array) -> Array:
-    """The best that is believed of a model a parcel told of, less what it costs to have it; -inf without any.  (n,)."""
-    net = branches.score - prices + branches.credit
-    return np.asarray(np.where(branches.owed > 0, net, -np.inf).max(axis=1))
+    """The best that is believed of a model that was told of, less what it costs to have it; -inf without any.  (n,)."""
+    net = branches.score - np.maximum(prices - branches.credit, 0.0)
+    return np.asarray(np.where(branches.owed + branches.ahead > 0, net, -np.inf).max(axis=1))
 
 
 def _told(mean: Array, root: Array, weights: Array, normals: Array) -> tuple[Array, Array]:

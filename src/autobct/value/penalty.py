@@ -62,7 +62,7 @@ def relaxed_information(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Path:
-    """surprises: (depth, 2) of the runs;  nodes: one set of outcomes a level, for Q_F;  truths: (S, d) normals."""
+    """surprises: (depth, 2) of the runs;  nodes: one set of outcomes a level, for Q_F;  truths: (d, S) normals."""
 
     surprises: Array
     nodes: list[Nodes]
@@ -125,4 +125,4 @@ def _drawn_path(depth: int, outcomes: int, truths: int, dim: int, rng: np.random
     drawn = to_normals(folded_lattice(outcomes, depth, rng=rng))  # (depth, Q, 2)
     weights = np.full((outcomes, 1), 1.0 / outcomes)
     nodes = [Nodes(pairs[None, :, :1], pairs[None, :, 1:], weights) for pairs in drawn]
-    return _Path(rng.standard_normal((depth, 2)), nodes, spread_normals(truths, dim, rng=rng).astype(np.float32))
+    return _Path(rng.standard_normal((depth, 2)), nodes, spread_normals(truths, dim, rng=rng).T.astype(np.float32))
