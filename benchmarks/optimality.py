@@ -59,6 +59,7 @@ class Effort:
 
     draws:    simulated tunings of depth 2 and the network map;  some: of them for the other policies, deep: for depth 3
     fine:     effort of the upper bound at the paper's price;  coarse: at the others
+    free:     at the paper's price where a first run may show that others cost nothing
     share:    of the draws that are simulated at the other prices
     """
 
@@ -67,7 +68,9 @@ class Effort:
     deep: tuple[int, int]
     fine: tuple[float, float]
     coarse: tuple[float, float]
+    free: float
     share: float = 1.0
+    seed: int = SEED
 
     def at(self, cell: Cell) -> Effort:
         """For one cell: fewer draws at prices other than the paper's."""
@@ -85,15 +88,15 @@ class Effort:
             return self.deep[dim - 1]
         return self.draws[dim - 1] if name in (BASE, MAP) else self.some[dim - 1]
 
-    def efforts(self, cell: Cell) -> tuple[float, float]:
-        return self.fine if cell.price == PRICES[0] else self.coarse
-
     def fineness(self, cell: Cell) -> float:
-        return self.efforts(cell)[paper_prior(cell.prior).dim - 1]
+        """Effort of the upper bound."""
+        if cell.price == PRICES[0] and cell.nearly_free:
+            return self.free
+        return (self.fine if cell.price == PRICES[0] else self.coarse)[paper_prior(cell.prior).dim - 1]
 
 
-FULL = Effort((8000, 3000), (1000, 1000), (100, 20), (2e-5, 5e-4), (1e-3, 3e-3), share=0.3)
-QUICK = Effort((300, 60), (300, 60), (8, 2), (1e-2, 1e-2), (1e-2, 1e-2))
+FULL = Effort((8000, 3000), (1000, 1000), (100, 20), (1e-4, 4e-4), (1e-3, 3e-3), free=2e-5, share=0.2)
+QUICK = Effort((300, 60), (300, 60), (8, 2), (1e-2, 1e-2), (1e-2, 1e-2), free=1e-2)
 
 SEARCH = 4
 """Of the upper bound; cells that were bounded by an earlier one are bounded again."""
@@ -115,6 +118,11 @@ class Cell:
     def first_belief(self) -> Prior:
         prior = paper_prior(self.prior)
         return with_log_cost(prior) if self.cost == "log-linear" else prior
+
+    @property
+    def nearly_free(self) -> bool:
+        """Whether after a first run others may cost next to nothing."""
+        return self.cost == "linear" and self.prior in ("synthetic", "cnn-batch", "higgs")
 
     @property
     def map_name(self) -> str:
@@ -188,11 +196,11 @@ def played_cell(cell: Cell, maps_folder: str | None, effort: Effort) -> dict[str
     maps = maps_in(maps_folder)
     policies = policies_of(cell, maps)
     draws = effort.draws[prior.dim - 1]
-    luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 7)))
+    luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((effort.seed, 7)))
     policies["random trials, best number"] = random_trials(fixed_best(start, terms, effort.some[prior.dim - 1]))
     rows, base = {}, None
     for name, policy in policies.items():
-        stage = stage_of(policy, start, terms, rng=np.random.default_rng((SEED, 2)))
+        stage = stage_of(policy, start, terms, rng=np.random.default_rng((effort.seed, 2)))
         some = effort.played(name, prior.dim)
         played = joined([play(policy, stage, part) for part in parts_of(luck, some)])
         base = base or played
@@ -206,7 +214,7 @@ def played_cell(cell: Cell, maps_folder: str | None, effort: Effort) -> dict[str
                       "runs": float(played.runs.mean()), "capped": played.capped}  # fmt: skip
     return {
         **asdict(cell), "policies": rows, **bound_of(cell, effort),
-        "seed": SEED, "draws": draws, "seconds": time.perf_counter() - began,
+        "seed": effort.seed, "draws": draws, "seconds": time.perf_counter() - began,
     }  # fmt: skip
 
 
@@ -215,7 +223,7 @@ def bound_of(cell: Cell, effort: Effort) -> dict[str, Any]:
     prior = cell.first_belief()
     start = view(prior.belief, prior.model, controls_of(prior.dim))
     fineness, repetitions = effort.fineness(cell), REPETITIONS[prior.dim - 1]
-    upper = upper_estimate(start, cell.terms, effort=fineness, repetitions=repetitions, seed=SEED)
+    upper = upper_estimate(start, cell.terms, effort=fineness, repetitions=repetitions, seed=effort.seed)
     return {"upper": asdict(upper), "effort": fineness, "search": SEARCH}
 
 
@@ -316,10 +324,11 @@ def main() -> None:
     parser.add_argument("--effort", type=float, help="of the upper bound at the paper's price, e.g. 1e-4")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--write", action="store_true", help="write docs/optimality.md and its figure from the results")
+    parser.add_argument("--seed", type=int, default=SEED, help="other draws, for a file of their own (--out)")
     told = parser.parse_args()
-    effort = QUICK if told.quick else FULL
+    effort = replace(QUICK if told.quick else FULL, seed=told.seed)
     if told.effort is not None:
-        effort = replace(effort, fine=(told.effort, told.effort))
+        effort = replace(effort, fine=(told.effort, told.effort), free=told.effort)
     results = json.loads(told.out.read_text()) if told.out.exists() else {}
     results = {"cells": {}, "wrong": {}} | results
     results |= {
@@ -341,7 +350,7 @@ def compute(told: argparse.Namespace, effort: Effort, results: dict[str, Any]) -
     with ProcessPoolExecutor(told.jobs) as pool:
         known = {c.key: results["cells"][c.key] for c in cells if c.key in results["cells"]}
         wanted = {("cells", c.key): pool.submit(bound_of, c, effort)  # played already, but bounded less tightly
-                   for c in cells if c.key in known and not _done(known[c.key], effort.efforts(c), c)}  # fmt: skip
+                   for c in cells if c.key in known and not _done(known[c.key], effort.fineness(c))}  # fmt: skip
         wanted |= {("cells", c.key): pool.submit(played_cell, c, told.maps, effort)
                    for c in cells if c.key not in known}  # fmt: skip
         wrong = [(p, t) for p in ("synthetic", "cnn-r") if p in told.only for t in TRUTHS]
@@ -356,10 +365,9 @@ def compute(told: argparse.Namespace, effort: Effort, results: dict[str, Any]) -
             print(key, f"{results[part][key].get('seconds', 0):.0f} s", flush=True)
 
 
-def _done(found: dict[str, Any] | None, efforts: tuple[float, float], cell: Cell) -> bool:
+def _done(found: dict[str, Any], fineness: float) -> bool:
     """Whether a cell has been bounded by the present search, finely enough."""
-    fine = efforts[paper_prior(cell.prior).dim - 1]
-    return found is not None and found.get("search") == SEARCH and found["effort"] <= 1.5 * fine
+    return found.get("search") == SEARCH and found["effort"] <= 1.5 * fineness
 
 
 # what is shown --------------------------------------------------------------------------------------------------------

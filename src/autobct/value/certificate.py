@@ -33,8 +33,9 @@ _TRUTHS = 8_000_000  # for W_0 of the first belief, in every repetition: truths 
 _MOST_TRUTHS = 131_072
 _REPETITIONS = 8  # of the upper bound, side by side
 _MOST_REPETITIONS = 64
-_FIRST_EFFORT, _FINER, _GROWTH = 3e-3, 3.0, 5.0  # a third of the effort takes up to so many times as long
-_SPARE = 1.2  # searches take about as long as those before them
+_FIRST_EFFORT, _FINER = 3e-3, 2.0
+_TRIAL = 0.25  # of the time that is left goes to a trial of the next finer effort, at most
+_PILOTS, _SPARE = 2, 1.2  # searches that find out how long one takes, and by how much others may take longer
 _BATCH, _PILOT = 100, 200  # draws
 _MOST_DRAWS = 200_000
 
@@ -207,16 +208,14 @@ def _upper(start: State, terms: Terms, seed: int, clock: _Clock) -> tuple[Estima
 
 def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> float:
     """The finest effort at which the repetitions fit into the time, found by trying; the trials are not used."""
-    effort, numbers = _FIRST_EFFORT, range(-_REPETITIONS, 0)
+    effort = _FIRST_EFFORT
     while True:
-        began = time.perf_counter()
-        _uppers(start, terms, effort, seed, numbers, until=began + 0.5 * clock.left)
+        began, left = time.perf_counter(), clock.left
+        _uppers(start, terms, effort, seed, range(-_PILOTS, 0), until=began + _TRIAL * left)
         took = time.perf_counter() - began
-        clock.tell(f"upper bound: {_REPETITIONS} searches at effort {effort:.1e} take {took:.1f} s")
-        if took * _SPARE > clock.left or effort < 1e-7:
+        clock.tell(f"upper bound: a search at effort {effort:.1e} takes {took / _PILOTS:.1f} s")
+        if _SPARE * took * _REPETITIONS / _PILOTS > (1.0 - _TRIAL) * left or effort < 1e-7:
             return effort * _FINER if effort < _FIRST_EFFORT else effort
-        if took * _GROWTH * _SPARE > clock.left:
-            return effort
         effort /= _FINER
 
 
