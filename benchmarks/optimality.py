@@ -440,6 +440,7 @@ def draw(results: dict[str, Any], path: Path) -> None:
             for c in results["cells"].values()
             if (c["cost"], c["recall"], c["price"]) == (COSTS[0], recall, PRICES[0])
         ]
+        cells.sort(key=lambda c: list(PAPER_PRIORS).index(c["prior"]))
         names = [
             n for n in dict.fromkeys(n for c in cells for n in c["policies"]) if "damping" not in n and "exact" not in n
         ]
