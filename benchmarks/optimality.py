@@ -326,6 +326,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write docs/optimality.md and its figure from the results")
     parser.add_argument("--seed", type=int, default=SEED, help="other draws, for a file of their own (--out)")
     told = parser.parse_args()
+    if told.seed != SEED and told.out == RESULTS:  # cells that are there count as done, whatever their seed
+        parser.error("--seed needs a file of its own: add --out FILE")
     effort = replace(QUICK if told.quick else FULL, seed=told.seed)
     if told.effort is not None:
         effort = replace(effort, fine=(told.effort, told.effort), free=told.effort)
