@@ -22,6 +22,7 @@ import math
 import multiprocessing
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -29,9 +30,10 @@ from typing import Any
 
 import numpy as np
 from cube import Array, Space, params_of, points_of, unit_of
-from gaussian_process import fitted
+from gaussian_process import Process, conditioned, fit
 from peer_plain import spread
 from tasks import LEVELS, Task, autobct_tuner, play
+from yardsticks import kept_folder
 
 from autobct import Categorical, Float, Int
 
@@ -171,10 +173,15 @@ def read(file: Path) -> Iterator[dict[str, Any]]:
 
 def tasks_of(out: Path) -> list[Task]:
     """The tables as surfaces."""
+    return [task_of(name, rows) for name, rows in tables_of(out).items()]
+
+
+def tables_of(out: Path) -> dict[str, list[dict[str, Any]]]:
+    """What was trained, for every family and data set."""
     tables: dict[str, list[dict[str, Any]]] = {}
     for row in read(out / "families.jsonl"):
         tables.setdefault(row["task"], []).append(row)
-    return [_task(name, rows) for name, rows in sorted(tables.items())]
+    return dict(sorted(tables.items()))
 
 
 def points_at(family: str, rows: list[dict[str, Any]]) -> Array:
@@ -183,18 +190,31 @@ def points_at(family: str, rows: list[dict[str, Any]]) -> Array:
     return points_of(space, spread(max(indices) + 1, len(space), seed=None))[indices]
 
 
-def _task(name: str, rows: list[dict[str, Any]]) -> Task:
+def task_of(name: str, rows: list[dict[str, Any]]) -> Task:
     family = name.split("-")[0]
     space = SPACES[family]
     places = unit_of(space, points_at(family, rows))
-    score = fitted(places, np.array([row["score"] for row in rows]))
-    cost = fitted(places, np.array([math.log(max(row["cost"], 1e-4)) for row in rows]))
+    score = _fitted(places, np.array([row["score"] for row in rows]))
+    cost = _fitted(places, np.array([math.log(max(row["cost"], 1e-4)) for row in rows]))
 
     def surface(points: Array) -> tuple[Array, Array]:
         unit = unit_of(space, points)
         return np.clip(score(unit)[0], 0.0, 1.0), np.exp(cost(unit)[0])
 
     return Task(f"{name}-{len(rows)}", family, space, surface, (0.0, 1.0), 0.003)
+
+
+def _fitted(places: Array, values: Array) -> Process:
+    """The process of a table; its lengths and noise, which take long to find, are kept in the temporary folder."""
+    file = kept_folder() / f"process-{zlib.crc32(places.tobytes() + values.tobytes()):08x}.json"
+    try:
+        logs = np.array(json.loads(file.read_text()), dtype=float)
+    except (OSError, ValueError):
+        logs = fit(places, values)
+        partial = file.with_suffix(f".{os.getpid()}")
+        partial.write_text(json.dumps(logs.tolist()))
+        partial.replace(file)
+    return conditioned(places, values, logs)
 
 
 def main() -> None:

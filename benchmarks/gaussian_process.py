@@ -41,10 +41,12 @@ class Process:
 
 def fitted(places: Array, values: Array) -> Process:
     """The process of observations: places (n, d) in the unit cube, values (n,)."""
-    centre = float(values.mean())
-    scale = float(values.std(ddof=1)) if len(values) > 1 else 1.0
-    scale = scale if scale > 1e-9 else 1.0
-    y, squares, dim = (values - centre) / scale, _squares(places, places), places.shape[1]
+    return conditioned(places, values, fit(places, values))
+
+
+def fit(places: Array, values: Array) -> Array:
+    """Logarithms of the lengths and, last, of the noise.  (d + 1,)."""
+    y, squares, dim = _standard(values)[0], _squares(places, places), places.shape[1]
     usual = np.append(np.full(dim, math.sqrt(2.0) + 0.5 * math.log(dim)), _NOISE[0])
     width = np.append(np.full(dim, _SPREAD), _NOISE[1])
     start = np.clip(usual - width**2, *_BOUNDS)  # the mode
@@ -53,11 +55,24 @@ def fitted(places: Array, values: Array) -> Process:
         minimize(_loss, x, args=(y, squares, usual, width), jac=True, method="L-BFGS-B", bounds=[_BOUNDS] * (dim + 1))
         for x in starts
     ]
-    best = min(found, key=lambda result: float(result.fun)).x
-    lengths, noise = np.exp(best[:-1]), math.exp(best[-1])
-    factor = _factor(_kernel(squares @ lengths**-2.0), noise)
+    return np.asarray(min(found, key=lambda result: float(result.fun)).x, dtype=float)
+
+
+def conditioned(places: Array, values: Array, logs: Array) -> Process:
+    """The process with these lengths and this noise, as `fit` gives them."""
+    y, centre, scale = _standard(values)
+    lengths, noise = np.exp(logs[:-1]), math.exp(logs[-1])
+    factor = _factor(_kernel(_squares(places, places) @ lengths**-2.0), noise)
     mean, weights = _solved(factor, y)
     return Process(places, lengths, factor, weights, mean, centre, scale)
+
+
+def _standard(values: Array) -> tuple[Array, float, float]:
+    """Values without centre and scale, and these."""
+    centre = float(values.mean())
+    scale = float(values.std(ddof=1)) if len(values) > 1 else 1.0
+    scale = scale if scale > 1e-9 else 1.0
+    return (values - centre) / scale, centre, scale
 
 
 def _loss(x: Array, y: Array, squares: Array, usual: Array, width: Array) -> tuple[float, Array]:
@@ -97,4 +112,4 @@ def _kernel(squared: Array) -> Array:
     return np.asarray((1.0 + distance + distance**2 / 3.0) * np.exp(-distance), dtype=float)
 
 
-__all__ = ["Process", "fitted"]
+__all__ = ["Process", "conditioned", "fit", "fitted"]

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 from cube import Array, Space, params_of, points_of, unit_of
+from measured import MLP, XGB, Grid, hpobench_mlp, xgb_icml2020
+from scipy.special import ndtr
 from surfaces import FAMILIES, Surface, Table, folder, surrogate, tasks_of, xgb_mnist
 from yardsticks import LEVELS, Yardstick, measured, yardstick_of
 
@@ -104,6 +106,12 @@ class Task:
         """Scores and costs without noise, (n,) each, at points (n, d)."""
         return self.surface(points)
 
+    def observed(self, points: Array, luck: Array) -> Array:
+        """The scores that trainings at points (n, d) show, (n,); luck: (n,) standard normal."""
+        if isinstance(self.surface, Grid):
+            return self.surface.of_one_seed(points, ndtr(luck))
+        return np.asarray(self.true(points)[0] + self.noise * luck)
+
     def points(self, uniforms: Array) -> Array:
         """Points (n, d) that uniforms (n, d) draw, every value of a whole number or category equally often."""
         return points_of(self.space, uniforms)
@@ -159,7 +167,7 @@ class Bench:
         point = self._nearest(self.task.point(params))
         (score,), (cost,) = self.task.true(point[None])
         luck = self._rng.standard_normal(2)  # the n-th trial has the same luck whoever makes it
-        seen = float(score + self.task.noise * luck[0])
+        seen = float(self.task.observed(point[None], luck[:1])[0])
         cost = float(cost * max(1.0 + self.task.cost_noise * luck[1], 0.5))
         self.trials.append(Trial(seen, float(score), cost))
         self.busy += time.process_time() - start
@@ -282,6 +290,7 @@ def everything(data: str | Path | None = None) -> list[Task]:
     """All tasks of all families."""
     place = folder(data)
     names = [f"{name}-{task}" for name, family in FAMILIES.items() for task in tasks_of(family, place)]
+    names += [f"hpobench_mlp-{task}" for task in MLP] + [f"xgb_icml2020-{task}" for task in XGB]
     return [_task(name, place) for name in [*names, "xgb_mnist"]]
 
 
@@ -290,6 +299,12 @@ def _task(name: str, place: Path) -> Task:
     if kind == "xgb_mnist":
         space, table = xgb_mnist(place, int(which) if which else -1)
         return Task(name, kind, space, table, (0.0, 1.0), 0.0, 0.0)  # measured: its noise is in the table
+    if kind == "hpobench_mlp":
+        space, grid = hpobench_mlp(place, which)
+        return Task(name, kind, space, grid, (0.0, 1.0), 0.0)
+    if kind == "xgb_icml2020":
+        space, table = xgb_icml2020(place, which)
+        return Task(name, kind, space, table, (0.0, 1.0), 0.0)
     if kind not in FAMILIES or not which:
         raise ValueError(f"there is no task {name!r}; write e.g. {PUBLISHED[0]!r}, families are {list(FAMILIES)}")
     family = FAMILIES[kind]

@@ -61,7 +61,7 @@ Surface = Callable[[Array], tuple[Array, Array]]
 def yardstick_of(name: str, true: Surface, points: Callable[[Array], Array], dim: int) -> Yardstick:
     """Of a surface, kept in the temporary folder: under its name and what it says at a few points."""
     probe = true(points(np.random.default_rng(1).random((64, dim))))
-    file = _folder() / f"{name}-{_VERSION}-{zlib.crc32(np.round(probe, 9).tobytes()):08x}.json"
+    file = kept_folder() / f"{name}-{_VERSION}-{zlib.crc32(np.round(probe, 9).tobytes()):08x}.json"
     found = _read(file)
     if found is None:
         found = sampled(true, points, dim)
@@ -72,7 +72,8 @@ def yardstick_of(name: str, true: Surface, points: Callable[[Array], Array], dim
 
 
 @cache
-def _folder() -> Path:
+def kept_folder() -> Path:
+    """Where what takes long to find is kept."""
     path = Path(tempfile.gettempdir()) / f"autobct-yardsticks-{os.getuid() if hasattr(os, 'getuid') else 'all'}"
     path.mkdir(mode=0o700, exist_ok=True)
     return path

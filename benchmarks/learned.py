@@ -1,0 +1,239 @@
+"""A tuner on the learned surrogate alone, for experiments: one file of weights, one rule, the tasks of the benchmark.
+
+    python benchmarks/learned.py --weights FOLDER --data FOLDER [--rule net] [--seeds 2] [--tasks-per-family 8] [--workers 15]
+
+FOLDER has fold-0 .. fold-3.surrogate; a family is played by the network that has never seen it.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse
+import json
+import multiprocessing
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tasks import LEVELS, Question, Training, Tuner, play
+
+import autobct
+from autobct.belief.surrogate.encoding import (
+    COST_EDGES,
+    COST_UNIT,
+    OUTCOME,
+    SCORE_EDGES,
+    SCORE_UNIT,
+    Layout,
+    slots_of,
+    squash,
+    unsquash,
+)
+from autobct.belief.surrogate.network import COST_BINS, SCORE_BINS, Network, network_of
+from autobct.maps.container import unpack
+from autobct.tuning.candidates import around, spread
+
+SCORES = unsquash((SCORE_EDGES[1:] + SCORE_EDGES[:-1]) / 2)
+COSTS = np.exp((COST_EDGES[1:] + COST_EDGES[:-1]) / 2)
+FOLDS = {
+    "fold-0": ("lcbench", "svm", "xgb_mnist"),
+    "fold-1": ("rbv2_xgboost", "network", "iaml_glmnet"),
+    "fold-2": ("hpobench_mlp", "forest", "linear"),
+    "fold-3": ("xgb_icml2020", "boosting", "neighbours"),
+}
+
+
+def layout_of(space: autobct.Space) -> Layout:
+    facts = []
+    for p in space.parameters:
+        if p.count == 1:
+            continue
+        if isinstance(p, autobct.Categorical):
+            facts += [(0, 1, 0, 0, 0)] * p.count
+        else:
+            ratio = np.log(p.high / p.low) if p.low > 0 else 0.0
+            facts.append((isinstance(p, autobct.Int), 0, p.log, ratio, 0))
+    return Layout(*np.array(facts, dtype=np.float32).T)
+
+
+class Mind:
+    """What the network makes of the runs so far."""
+
+    def __init__(self, network: Network, layout: Layout, runs: Sequence[tuple[Any, float, float]], price: float,
+                 score_range: tuple[float, float] | None) -> None:  # fmt: skip
+        self.network, self.layout = network, layout
+        controls = np.array([r[0] for r in runs], dtype=np.float32).reshape(len(runs), layout.dim)
+        scores, costs = np.array([r[1] for r in runs]), np.array([r[2] for r in runs])
+        context = np.zeros(5)
+        context[0], context[4] = np.log1p(len(runs)) / 4.0, min(layout.dim, 24) / 10.0
+        flags = np.zeros((len(runs), OUTCOME))
+        if runs:
+            mean = np.log(costs).mean()
+            kappa, best = price * np.exp(mean), scores.max()
+            flags[:, 0] = squash((scores - best) / kappa) / SCORE_UNIT
+            flags[:, 1] = np.clip(np.log(costs) - mean, -8, 8) / COST_UNIT
+            flags[:, 2] = 1.0
+            if score_range is not None:
+                width, room = score_range[1] - score_range[0], (score_range[1] - best) / kappa
+                context[1] = 1.0
+                context[2] = np.clip(np.log(width / kappa), -4, 14) / SCORE_UNIT
+                context[3] = squash(np.clip(room, -1e5, 1e5)) / SCORE_UNIT
+        self.context = context
+        first = np.zeros((1, OUTCOME))
+        first[0, 5] = 1.0
+        zero = np.concatenate([self._slots(np.full((1, layout.dim), 0.5), blank=True), first, context[None]], axis=1)
+        rows = np.concatenate([self._slots(controls), flags, np.tile(context, (len(runs), 1))], axis=1)
+        self.memory = network.read(np.concatenate([zero, rows]).astype(np.float32))
+
+    def _slots(self, controls: Any, blank: bool = False) -> Any:
+        slots = slots_of(self.layout, np.asarray(controls, dtype=np.float32))
+        if blank:
+            slots = slots.copy()
+            slots.reshape(len(slots), -1, 7)[:, :, 0] = 0.0
+        return slots
+
+    def logits(self, controls: Any, observed: bool = False) -> Any:
+        flags = np.zeros((len(controls), OUTCOME))
+        flags[:, 6] = observed
+        rows = np.concatenate([self._slots(controls), flags, np.tile(self.context, (len(controls), 1))], axis=1)
+        return self.network.predict(self.memory, rows.astype(np.float32))
+
+    def predicted(self, controls: Any, tail: float = 0.0) -> tuple[Any, Any]:
+        """Probabilities of the bins of score, and expected cost over the mean so far.  tail: what is cut off on top."""
+        logits = self.logits(controls).astype(float)
+        score, cost = _softmax(logits[:, :SCORE_BINS]), _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS])
+        above = np.cumsum(score[:, ::-1], axis=1)[:, ::-1]
+        return np.where(above > tail, score, 0.0), cost @ COSTS
+
+
+def _softmax(logits: Any) -> Any:
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def learned_tuner(
+    network: Network, *, rule: str = "net", told: bool = True, caution: float = 0.05, tail: float = 0.005
+) -> Tuner:
+    """rule: what ranks, "net" (improvement less cost) or "ratio"; stops when no net value is positive."""
+
+    def tuner(question: Question, train: Training) -> int:
+        space = autobct.Space.of(question.space)
+        layout, rng = layout_of(space), np.random.default_rng(question.seed)
+        even = spread(space)
+        runs: list[tuple[Any, float, float]] = []
+        while len(runs) < question.cap:
+            mind = Mind(network, layout, runs, question.price, question.score_range if told else None)
+            if not runs:
+                before = mind.logits(even)[:, -4:].astype(float)
+                value = before[:, 0] - caution * np.exp(before[:, 1] + np.exp(2.0 * before[:, 3].clip(-5, 1)) / 2)
+                control = even[value.argmax()]
+            else:
+                control = _next(mind, space, even, runs, rng, rule, tail)
+                if control is None:
+                    break
+            score, cost = train(space.params(control))
+            runs.append((control, score, cost))
+        mind = Mind(network, layout, runs, question.price, question.score_range if told else None)
+        means = mind.predicted(np.array([r[0] for r in runs]))[0] @ SCORES
+        return int(means.argmax())
+
+    return tuner
+
+
+def _next(mind: Mind, space: Any, even: Any, runs: Any, rng: Any, rule: str, tail: float) -> Any:
+    made = np.array([r[0] for r in runs])
+    shares, _ = mind.predicted(made)
+    means = shares @ SCORES
+    best = means.max()
+    gain = np.maximum(SCORES - best, 0.0)
+
+    def values(controls: Any) -> tuple[Any, Any]:
+        shares, costs = mind.predicted(controls, tail)
+        ei = shares @ gain
+        return ei - costs, (ei / costs if rule == "ratio" else ei - costs)
+
+    found, (net, rank) = even, values(even)
+    tops = made[np.argsort(-means)[:5]]
+    for _ in range(3):
+        near = around(space, tops, rng=rng)
+        more = values(near)
+        found, net, rank = np.concatenate([found, near]), np.append(net, more[0]), np.append(rank, more[1])
+        tops = found[np.argsort(-rank)[:5]]
+    key = np.where(net > 0, rank, -np.inf)
+    return found[key.argmax()] if (net > 0).any() else None
+
+
+@cache
+def loaded(file: str) -> Network:
+    return network_of(unpack(Path(file).read_bytes())[0])
+
+
+def played(job: tuple[str, str, str, dict[str, Any], float, int]) -> tuple[str, str, float, int, float, int]:
+    name, data, weights, settings, level, seed = job
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "surrogate"))
+    from benchmark_tasks import named_task
+
+    task = named_task(name, data)
+    tuner = learned_tuner(loaded(weights), **settings) if weights else _present(**settings)
+    outcome = play(tuner, task, level, seed)
+    return name, task.family, level, seed, outcome.captured, outcome.trials
+
+
+def _present(told: bool = True, **settings: Any) -> Tuner:
+    from tasks import autobct_tuner
+
+    return autobct_tuner(**settings, **({} if told else {"score_range": None}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", default="", help="folder; empty: the present default")
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--settings", default="{}", help='JSON, e.g. {"rule": "ratio"}; several in a list')
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--each", type=int, default=8, help="tasks per family")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path)
+    asked = parser.parse_args()
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "surrogate"))
+    from benchmark_tasks import all_names
+
+    members: dict[str, list[str]] = {}
+    for name in all_names(asked.data):
+        members.setdefault(name.split("-")[0], []).append(name)
+    tasks = {f: n[:: max(1, len(n) // asked.each)][: asked.each] for f, n in members.items()}
+    variants = json.loads(asked.settings)
+    for settings in variants if isinstance(variants, list) else [variants]:
+        jobs = [
+            (name, asked.data, str(Path(asked.weights) / f"{fold}.surrogate") if asked.weights else "", settings, level, seed)
+            for fold, families in FOLDS.items() for family in families for name in tasks.get(family, [])
+            for level in LEVELS for seed in range(asked.seeds)
+        ]  # fmt: skip
+        with multiprocessing.get_context("spawn").Pool(asked.workers) as pool:
+            rows = list(pool.imap_unordered(played, jobs, chunksize=2))
+        report(settings, rows)
+        if asked.out is not None:
+            with asked.out.open("a") as file:
+                file.writelines(json.dumps([settings, *row]) + "\n" for row in rows)
+
+
+def report(settings: Any, rows: Sequence[Any]) -> None:
+    print(json.dumps(settings))
+    means = []
+    for family in dict.fromkeys(row[1] for row in rows):
+        of = [[row for row in rows if row[1] == family and row[2] == level] for level in LEVELS]
+        means.append([np.mean([r[4] for r in at]) for at in of])
+        print(f"{family:14s} {len({r[0] for r in of[0]}):3d} " + " ".join(f"{m:6.3f}" for m in means[-1])
+              + "   " + " ".join(f"{np.mean([r[5] for r in at]):5.1f}" for at in of), flush=True)  # fmt: skip
+    print(f"{'mean':14s}     " + " ".join(f"{m:6.3f}" for m in np.mean(means, axis=0)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

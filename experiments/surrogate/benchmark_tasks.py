@@ -1,0 +1,34 @@
+"""All tasks of all twelve families by name: those with published data, and the tables that benchmarks/families.py trains."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import families  # noqa: E402
+from tasks import Task, everything, named  # noqa: E402
+
+SIZES = (4, 8, 12, 16, 20, 24)
+"""Of xgb_mnist besides the largest: other sizes of the same table."""
+
+
+def all_names(data: str) -> list[str]:
+    """Of every task there is."""
+    published = [task.name for task in everything(data)] + [f"xgb_mnist-{size}" for size in SIZES]
+    return published + list(_trained(data))
+
+
+def named_task(name: str, data: str) -> Task:
+    """One task."""
+    trained = _trained(data)
+    return families.task_of(name, trained[name]) if name in trained else named([name], data)[0]
+
+
+@cache
+def _trained(data: str) -> dict[str, list[dict[str, Any]]]:
+    """The six families that are trained on the spot, where their file lies beside the published data."""
+    return families.tables_of(Path(data))

@@ -1,0 +1,52 @@
+"""Files of the training: checkpoints to go on from, and the surrogate as it is shipped, both in the strict container."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from autobct.maps.container import pack, unpack
+
+if TYPE_CHECKING:
+    from model import Network
+    from train import Pupil
+
+
+def save(file: Path, pupil: Pupil) -> None:
+    """Weights and the optimiser's moments."""
+    tensors = {}
+    for name, parameter in pupil.network.named_parameters():
+        state = pupil.optimiser.state[parameter]
+        tensors[f"w.{name}"] = parameter
+        tensors[f"m.{name}"] = state["exp_avg"]
+        tensors[f"v.{name}"] = state["exp_avg_sq"].sqrt()
+        tensors["step"] = state["step"].reshape(1)
+    file.write_bytes(pack({name: _array(t) for name, t in tensors.items()}, {"kind": "checkpoint"}))
+
+
+def load(file: Path, pupil: Pupil) -> None:
+    """Go on from a checkpoint."""
+    tensors, _ = unpack(file.read_bytes())
+    device = pupil.device
+    with torch.no_grad():
+        for place, (name, parameter) in enumerate(pupil.network.named_parameters()):
+            parameter.copy_(torch.from_numpy(tensors[f"w.{name}"].copy()))
+            pupil.average[place].copy_(parameter)
+            pupil.optimiser.state[parameter] = {
+                "step": torch.tensor(float(tensors["step"][0]), device=device),
+                "exp_avg": torch.from_numpy(tensors[f"m.{name}"].copy()).to(device),
+                "exp_avg_sq": torch.from_numpy(tensors[f"v.{name}"].copy()).to(device).square(),
+            }
+
+
+def ship(file: Path, network: Network, notes: dict[str, str]) -> None:
+    """Half precision: what a tuner evaluates."""
+    weights = {name: _array(p).astype(np.float16) for name, p in network.named_parameters()}
+    file.write_bytes(pack(weights, {"kind": "surrogate", **notes}))
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    return tensor.detach().float().cpu().numpy()

@@ -1,0 +1,70 @@
+"""Tasks to learn from: each some controls of a space with the true score, the log cost and where runs fail there.
+
+T tasks, P points each, S slots.  Every task comes with the runs of a simple tuner, one after the other: some of the
+even points, then, round after round, some around its best runs and some even ones.  What a round looks at depends on
+what was seen before it and on nothing else, so that a network which predicts a round's points from the runs before
+learns no more than a tuner can know.  Simulated and real tasks are the same arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor
+
+SLOTS, RUNS, ROUNDS = 24, 38, 5
+EVEN, NEAR = 96, 24
+POINTS = EVEN + ROUNDS * NEAR
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """All on one device.
+
+    place:     (T, P, S) coordinates, numbers as 2 u - 1, choices as 0 or 1, 0 where there is no coordinate
+    facts:     (T, S, 5) exists, whole, category, log, log ratio of the ends
+    grows:     (T, S) by how much the log cost rises over a coordinate
+    score:     (T, P) true scores;  seen: (T, P) the same with noise
+    log_cost:  (T, P) with its noise;  fails: (T, P) 1 where a run fails
+    order:     (T, RUNS) the points that were run, one after the other;  rounds: (T, RUNS) the round of each
+    scale:     (T,) best known score less the 10th percentile of even points;  c50: (T,) log of the median cost
+    low, high: (T,) the range of scores that a user would state
+    family:    (T,) -1 for simulated tasks
+    """
+
+    place: Tensor
+    facts: Tensor
+    grows: Tensor
+    score: Tensor
+    seen: Tensor
+    log_cost: Tensor
+    fails: Tensor
+    order: Tensor
+    rounds: Tensor
+    scale: Tensor
+    c50: Tensor
+    low: Tensor
+    high: Tensor
+    family: Tensor
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def to(self, device: torch.device | str) -> Pool:
+        """The same elsewhere."""
+        return replace(self, **{f.name: getattr(self, f.name).to(device) for f in fields(self)})
+
+    def __getitem__(self, which: Tensor) -> Pool:
+        return replace(self, **{f.name: getattr(self, f.name)[which] for f in fields(self)})
+
+
+def joined(pools: list[Pool]) -> Pool:
+    """One after the other."""
+    return Pool(**{f.name: torch.cat([getattr(pool, f.name) for pool in pools]) for f in fields(Pool)})
+
+
+def yardsticks(score: Tensor, log_cost: Tensor, even: int) -> tuple[Tensor, Tensor]:
+    """Range of scores and log median cost, from (T, P)."""
+    low = torch.quantile(score[:, :even].float(), 0.1, dim=1)
+    return (score.max(dim=1).values - low).clamp_min(1e-9), log_cost[:, :even].median(dim=1).values

@@ -1,0 +1,265 @@
+"""Train the learned surrogate: one network for every fold of families left out, and the one that is shipped.
+
+    python experiments/surrogate/tables.py --data FOLDER --out experiments/cache/tables.npz
+    python experiments/surrogate/train.py --tables experiments/cache/tables.npz --out FOLDER --seconds 500
+
+On a GPU every training step is one CUDA graph, and the networks train side by side.  --resume FOLDER goes on from the
+checkpoints there; --span is the whole length of the schedule and --begun what was trained of it before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from checkpoints import load, save, ship
+from episodes import lesson
+from model import BEFORE, COST_BINS, SCORE_BINS, Network
+from pool import Pool, joined
+from simulate import simulated
+from tables import FAMILIES
+from torch import Tensor
+from torch.nn import functional as F
+
+FOLDS = {
+    "fold-0": ("lcbench", "svm", "xgb_mnist"),
+    "fold-1": ("rbv2_xgboost", "network", "iaml_glmnet"),
+    "fold-2": ("hpobench_mlp", "forest", "linear"),
+    "fold-3": ("xgb_icml2020", "boosting", "neighbours"),
+    "all": (),
+}
+"""Families that a network never sees."""
+BATCH, REAL = 768, 0.4
+_RATE, _WARM, _DECAY = 1e-3, 500, 0.999
+_CHUNK = 8192
+
+
+def losses(logits: Tensor, task: object) -> Tensor:
+    """Negative log densities, means over what can be predicted: score, log cost, failing, and both before any run."""
+    score, cost, fails, before = logits.float().split([SCORE_BINS, COST_BINS, 1, BEFORE], dim=-1)
+    begun = task.begun[:, None].float()
+    finishes = 1.0 - task.fails
+    known = begun * finishes
+
+    def mean(values: Tensor, weights: Tensor) -> Tensor:
+        return (values * weights).sum() / weights.sum().clamp_min(1.0)
+
+    first = (
+        0.5 * (((task.before - before[..., :2]) / torch.exp(before[..., 2:])).square().clamp_max(100.0))
+        + before[..., 2:]
+    )
+    return torch.stack(
+        [
+            mean(F.cross_entropy(score.flatten(0, 1), task.score.flatten(), reduction="none").view_as(known), known),
+            mean(F.cross_entropy(cost.flatten(0, 1), task.cost.flatten(), reduction="none").view_as(known), known),
+            mean(
+                F.binary_cross_entropy_with_logits(fails[..., 0], task.fails, reduction="none"), torch.ones_like(known)
+            ),
+            mean(first.sum(dim=-1), (1.0 - begun) * finishes),
+        ]
+    )
+
+
+EAGER = bool(os.environ.get("AUTOBCT_EAGER"))
+"""Without compiling the network."""
+WEIGHTS = (1.0, 0.5, 0.5, 1.0)
+
+
+@dataclass
+class Source:
+    """Simulated tasks, real ones, and how likely each real one is: families weigh alike.  cumulative: (T_real,)."""
+
+    made: Pool
+    real: Pool | None
+    cumulative: Tensor | None
+
+    def draw(self, batch: int) -> Pool:
+        """A batch of tasks."""
+        device = self.made.score.device
+        real = int(REAL * batch) if self.real is not None else 0
+        picks = self.made[torch.randint(len(self.made), (batch - real,), device=device)]
+        if self.real is None or self.cumulative is None:
+            return picks
+        at = torch.searchsorted(self.cumulative, torch.rand(real, device=device)).clamp_max(len(self.real) - 1)
+        return joined([picks, self.real[at]])
+
+
+class Pupil:
+    """A network, its optimiser and its averaged weights; one step is a CUDA graph on a stream of its own."""
+
+    def __init__(self, name: str, source: Source, device: torch.device, settings: dict[str, int]) -> None:
+        torch.manual_seed(sum(name.encode()))
+        self.name, self.source, self.device = name, source, device
+        self.network = Network(**settings).to(device)
+        self.forward = (
+            torch.compile(self.network, dynamic=False) if device.type == "cuda" and not EAGER else self.network
+        )
+        self.rate = torch.tensor(_RATE, device=device)
+        cuda = device.type == "cuda"
+        self.optimiser = torch.optim.AdamW(
+            self.network.parameters(), lr=self.rate, weight_decay=0.01, betas=(0.9, 0.98), capturable=cuda
+        )
+        self.average = [p.detach().clone() for p in self.network.parameters()]
+        self.running = torch.zeros(4, device=device)
+        self.stream = torch.cuda.Stream() if cuda else None
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def step(self) -> None:
+        """One batch."""
+        if self.graph is not None and self.stream is not None:
+            with torch.cuda.stream(self.stream):
+                self.graph.replay()
+            return
+        self._learn()
+
+    def _learn(self) -> None:
+        task = lesson(self.source.draw(BATCH))
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda"):
+            logits = self.forward(task.runs, task.candidates, task.mask, 2)
+        parts = losses(logits, task)
+        self.optimiser.zero_grad(set_to_none=True)
+        sum(weight * part for weight, part in zip(WEIGHTS, parts, strict=True)).backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0, foreach=True)
+        self.optimiser.step()
+        torch._foreach_lerp_(self.average, list(self.network.parameters()), 1.0 - _DECAY)
+        self.running.lerp_(parts.detach(), 0.01)
+
+    def capture(self) -> None:
+        """The step as a graph."""
+        if self.stream is None:
+            return
+        with torch.cuda.stream(self.stream):
+            for _ in range(3):
+                self._learn()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self.stream):
+            self._learn()
+        self.graph = graph
+
+    def averaged(self) -> Network:
+        """The network with averaged weights."""
+        with torch.no_grad():
+            for parameter, average in zip(self.network.parameters(), self.average, strict=True):
+                parameter.data, average.data = average.data.clone(), parameter.data.clone()
+        return self.network
+
+
+@torch.no_grad()
+def judged(network: Network, tasks: Pool, batches: int = 8) -> np.ndarray:
+    """Losses, and how often central intervals of 50 and 90 % hold score and log cost."""
+    found = []
+    for _ in range(batches):
+        at = torch.randint(len(tasks), (512,), device=tasks.score.device)
+        task = lesson(tasks[at])
+        logits = network(task.runs, task.candidates, task.mask, 2).float()
+        known = (task.begun[:, None] * (1.0 - task.fails)).bool()
+        row = list(losses(logits, task).tolist())
+        for part, truth in (
+            (logits[..., :SCORE_BINS], task.score),
+            (logits[..., SCORE_BINS : SCORE_BINS + COST_BINS], task.cost),
+        ):
+            shares = part.softmax(dim=-1)
+            upper = shares.cumsum(dim=-1).gather(-1, truth[..., None])[..., 0]
+            middle = upper - 0.5 * shares.gather(-1, truth[..., None])[..., 0]
+            row += [((middle - 0.5).abs() < half)[known].float().mean().item() for half in (0.25, 0.45)]
+        found.append(row)
+    return np.mean(found, axis=0)
+
+
+def real_tasks(file: Path, device: torch.device) -> Pool:
+    """The pieces of real tasks."""
+    with np.load(file, allow_pickle=False) as stored:
+        array = {key: torch.from_numpy(stored[key]) for key in stored.files}
+    fails = torch.zeros(array["score"].shape, dtype=torch.half)
+    place = array["place"].float()
+    log_cost = array["log_cost"]
+    straight = (place - place.mean(dim=1, keepdim=True)) * (log_cost - log_cost.mean(dim=1, keepdim=True))[:, :, None]
+    grows = straight.mean(dim=1) / place.var(dim=1).clamp_min(1e-3) * 2.0
+    names = ("place", "facts", "score", "seen", "log_cost", "scale", "c50", "low", "high", "family", "order", "rounds")
+    return Pool(**{name: array[name] for name in names}, grows=grows.half(), fails=fails).to(device)
+
+
+def chances(real: Pool, held: tuple[str, ...]) -> Tensor:
+    """Cumulative probabilities of real tasks: the families that are not held out weigh alike."""
+    counts = torch.bincount(real.family, minlength=len(FAMILIES)).float()
+    weights = 1.0 / counts[real.family]
+    for name in held:
+        weights[real.family == FAMILIES.index(name)] = 0.0
+    return (weights / weights.sum()).cumsum(dim=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--resume", type=Path)
+    parser.add_argument("--seconds", type=float, default=500.0)
+    parser.add_argument("--span", type=float, help="length of the whole schedule; --seconds if not given")
+    parser.add_argument("--begun", type=float, default=0.0)
+    parser.add_argument("--folds", default=",".join(FOLDS))
+    parser.add_argument("--tasks", type=int, default=1 << 20)
+    parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    told = parser.parse_args()
+    start = time.monotonic()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_float32_matmul_precision("high")
+    rng = torch.Generator(device=device).manual_seed(told.seed + int(told.begun))
+    made = joined([simulated(min(_CHUNK, told.tasks), device, rng) for _ in range(max(1, told.tasks // _CHUNK))])
+    real = None if told.tables is None else real_tasks(told.tables, device)
+    print(
+        f"{len(made)} simulated and {0 if real is None else len(real)} real tasks after {time.monotonic() - start:.0f} s",
+        flush=True,
+    )
+    settings = {"width": told.width, "layers": told.layers, "heads": told.width // 32, "hidden": 2 * told.width}
+    pupils = []
+    for name in told.folds.split(","):
+        source = Source(made, real, None if real is None else chances(real, FOLDS[name]))
+        pupil = Pupil(name, source, device, settings)
+        if told.resume is not None:
+            load(told.resume / f"{name}.checkpoint", pupil)
+        pupil.capture()
+        pupils.append(pupil)
+    span, steps, said = told.span or told.seconds, 0, 0.0
+    while (spent := time.monotonic() - start) < told.seconds:
+        share = (told.begun + spent) / span
+        rate = _RATE * min(1.0, (steps + 1) / _WARM) * 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0)))
+        for pupil in pupils:
+            pupil.rate.fill_(max(rate, 1e-6))
+            pupil.step()
+        steps += 1
+        if steps % 10 == 0 and device.type == "cuda":
+            torch.cuda.synchronize()  # so that the clock above means something
+        if spent - said > 30.0:
+            said = spent
+            parts = " ".join(f"{p.name} {p.running[0].item():.3f}/{p.running[1].item():.3f}" for p in pupils)
+            print(f"{spent:5.0f} s  step {steps}  {parts}", flush=True)
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    told.out.mkdir(parents=True, exist_ok=True)
+    for pupil in pupils:
+        save(told.out / f"{pupil.name}.checkpoint", pupil)
+        network = pupil.averaged()
+        note = {"fold": pupil.name, "steps": str(steps), "seconds": f"{told.begun + told.seconds:.0f}", "seed": str(told.seed),
+                "held out": " ".join(FOLDS[pupil.name]), **{k: str(v) for k, v in settings.items()}}  # fmt: skip
+        ship(told.out / f"{pupil.name}.surrogate", network, note)
+        rows = {"simulated": judged(network, made)}
+        if real is not None:
+            for name in FOLDS[pupil.name]:
+                here = real.family == FAMILIES.index(name)
+                if here.any():
+                    rows[name] = judged(network, real[here])
+        for name, row in rows.items():
+            print(f"{pupil.name:7s} {name:14s} " + " ".join(f"{value:7.3f}" for value in row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

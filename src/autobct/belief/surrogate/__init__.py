@@ -1,0 +1,1 @@
+"""The learned surrogate: a small transformer that reads the runs so far and predicts score and cost elsewhere."""
