@@ -1,6 +1,6 @@
 """A tuner on the learned surrogate alone, for experiments: one file of weights, one rule, the tasks of the benchmark.
 
-    python benchmarks/learned.py --weights FOLDER --data FOLDER [--rule net] [--seeds 2] [--tasks-per-family 8] [--workers 15]
+    python benchmarks/learned.py --weights FOLDER --data FOLDER --settings '[{"rule": "ratio"}]' --each 8 --seeds 2
 
 FOLDER has fold-0 .. fold-3.surrogate; a family is played by the network that has never seen it.
 """
@@ -105,6 +105,14 @@ class Mind:
         rows = np.concatenate([self._slots(controls), flags, np.tile(self.context, (len(controls), 1))], axis=1)
         return self.network.predict(self.memory, rows.astype(np.float32))
 
+    def noise(self, controls: Any) -> float:
+        """Variance of an observed score around the true one, in kappa squared: seen at the runs."""
+        return float(np.median(np.maximum(spread2(self.shares(controls, True)) - spread2(self.shares(controls)), 0.0)))
+
+    def shares(self, controls: Any, observed: bool = False) -> Any:
+        """Probabilities of the bins of the true score, or of an observed one."""
+        return _softmax(self.logits(controls, observed).astype(float)[:, :SCORE_BINS])
+
     def predicted(self, controls: Any, tail: float = 0.0) -> tuple[Any, Any]:
         """Probabilities of the bins of score, and expected cost over the mean so far.  tail: what is cut off on top."""
         logits = self.logits(controls).astype(float)
@@ -113,13 +121,26 @@ class Mind:
         return np.where(above > tail, score, 0.0), cost @ COSTS
 
 
+def spread2(shares: Any) -> Any:
+    """Squared half width of the central 68 %, in kappa squared."""
+    cdf = np.cumsum(shares, axis=1)
+    low, high = (SCORES[np.argmax(cdf >= level, axis=1)] for level in (0.16, 0.84))
+    return ((high - low) / 2.0) ** 2
+
+
 def _softmax(logits: Any) -> Any:
     e = np.exp(logits - logits.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
 
 def learned_tuner(
-    network: Network, *, rule: str = "net", told: bool = True, caution: float = 0.05, tail: float = 0.005
+    network: Network,
+    *,
+    rule: str = "net",
+    told: bool = True,
+    caution: float = 0.15,
+    tail: float = 0.005,
+    noisy: bool = True,
 ) -> Tuner:
     """rule: what ranks, "net" (improvement less cost) or "ratio"; stops when no net value is positive."""
 
@@ -135,7 +156,7 @@ def learned_tuner(
                 value = before[:, 0] - caution * np.exp(before[:, 1] + np.exp(2.0 * before[:, 3].clip(-5, 1)) / 2)
                 control = even[value.argmax()]
             else:
-                control = _next(mind, space, even, runs, rng, rule, tail)
+                control = _next(mind, space, even, runs, rng, rule, tail, noisy)
                 if control is None:
                     break
             score, cost = train(space.params(control))
@@ -147,16 +168,24 @@ def learned_tuner(
     return tuner
 
 
-def _next(mind: Mind, space: Any, even: Any, runs: Any, rng: Any, rule: str, tail: float) -> Any:
+def _next(mind: Mind, space: Any, even: Any, runs: Any, rng: Any, rule: str, tail: float, noisy: bool) -> Any:
     made = np.array([r[0] for r in runs])
     shares, _ = mind.predicted(made)
     means = shares @ SCORES
     best = means.max()
     gain = np.maximum(SCORES - best, 0.0)
+    noise = mind.noise(made) if noisy else 0.0
 
     def values(controls: Any) -> tuple[Any, Any]:
         shares, costs = mind.predicted(controls, tail)
-        ei = shares @ gain
+        if noisy:
+            middle = shares @ SCORES
+            width = spread2(shares)
+            kept = np.sqrt(width / (width + noise + 1e-12))[:, None]
+            moved = middle[:, None] + kept * (SCORES - middle[:, None])
+            ei = np.sum(shares * np.maximum(moved - best, 0.0), axis=1)
+        else:
+            ei = shares @ gain
         return ei - costs, (ei / costs if rule == "ratio" else ei - costs)
 
     found, (net, rank) = even, values(even)
@@ -211,8 +240,9 @@ def main() -> None:
     tasks = {f: n[:: max(1, len(n) // asked.each)][: asked.each] for f, n in members.items()}
     variants = json.loads(asked.settings)
     for settings in variants if isinstance(variants, list) else [variants]:
+        file = {fold: str(Path(asked.weights) / f"{fold}.surrogate") if asked.weights else "" for fold in FOLDS}
         jobs = [
-            (name, asked.data, str(Path(asked.weights) / f"{fold}.surrogate") if asked.weights else "", settings, level, seed)
+            (name, asked.data, file[fold], settings, level, seed)
             for fold, families in FOLDS.items() for family in families for name in tasks.get(family, [])
             for level in LEVELS for seed in range(asked.seeds)
         ]  # fmt: skip

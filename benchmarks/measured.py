@@ -1,4 +1,4 @@
-"""Tasks that were measured with plateaus, cliffs, seed noise and narrow ranges; their files are not part of the project.
+"""Measured tasks with plateaus, cliffs, seed noise and narrow ranges; their files are not part of the project.
 
 hpobench_mlp: HPOBench's grid of 30,000 multilayer perceptrons on each of eight data sets, each trained with five seeds.
 A proposal is trained at the nearest point of the grid; it shows the score of one seed, and the truth is their mean.
@@ -44,8 +44,9 @@ _GRID = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """Every point of a grid trained with several seeds.  ends: the grid's values of each parameter, logarithms where even there.
+    """Every point of a grid trained with several seeds.
 
+    ends:   the values of each parameter;  logs: whether they are even on the logarithm
     scores: (n, seeds) in the order of itertools.product;  costs: (n,)
     """
 

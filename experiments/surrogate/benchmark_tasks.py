@@ -1,4 +1,4 @@
-"""All tasks of all twelve families by name: those with published data, and the tables that benchmarks/families.py trains."""
+"""All tasks of all twelve families by name: published data, and the tables that benchmarks/families.py trains."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-import families  # noqa: E402
-from tasks import Task, everything, named  # noqa: E402
+import families
+from tasks import Task, everything, named
 
 SIZES = (4, 8, 12, 16, 20, 24)
 """Of xgb_mnist besides the largest: other sizes of the same table."""

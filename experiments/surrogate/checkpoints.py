@@ -1,4 +1,4 @@
-"""Files of the training: checkpoints to go on from, and the surrogate as it is shipped, both in the strict container."""
+"""Files of the training, in the strict container: checkpoints to go on from, and the surrogate as it is shipped."""
 
 from __future__ import annotations
 

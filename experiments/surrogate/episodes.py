@@ -18,7 +18,7 @@ CANDIDATES = 40
 Uniform = Callable[..., Tensor]
 """Shape -> uniforms for every task of a batch."""
 
-CHEAPEST, DEAREST = 3e-4, 0.3  # a median run in ranges of scores
+CHEAPEST, DEAREST = 1e-3, 0.3  # a median run in ranges of scores
 _UNTOLD, _EMPTY = 0.5, 0.12
 
 
@@ -107,7 +107,7 @@ def _runs_of(task: Pool, uniform: Uniform) -> tuple[Tensor, Tensor]:
 
 
 def _candidates_of(task: Pool, count: Tensor, uniform: Uniform) -> Tensor:
-    """Points that a tuner looks at after so many runs: even ones, those of the round, and the runs.  (B, CANDIDATES)."""
+    """What a tuner looks at after so many runs: even points, those of the round, the runs.  (B, CANDIDATES)."""
     now = task.rounds.long().gather(1, count.clamp_max(RUNS - 1)[:, None])
     even = (uniform(CANDIDATES) * EVEN).long().clamp_max(EVEN - 1)
     near = EVEN + (now - 1).clamp_min(0) * NEAR + (uniform(CANDIDATES) * NEAR).long().clamp_max(NEAR - 1)
@@ -144,7 +144,7 @@ def _known_growth(grows: Tensor, uniform: Uniform) -> Tensor:
 
 def _guess(task: Pool, place: Tensor, uniform: Uniform) -> tuple[Tensor, Tensor]:
     """A setting that a user believes to be good, and whether there is one.  (B, S), (B, 1)."""
-    batch, points = task.score.shape
+    points = task.score.shape[1]
     ranks = task.score.argsort(dim=1, descending=True)
     far = (points * uniform(1) ** torch.where(uniform(1) < 0.15, 1.0, 3.0)).long().clamp_max(points - 1)
     guess = place.gather(1, ranks.gather(1, far)[:, :, None].expand(-1, -1, SLOTS))[:, 0]

@@ -1,7 +1,7 @@
 """Simulated tuning tasks: smooth, hilly and straight surfaces, with floors, cliffs, ceilings, failures and tails.
 
-Everything is drawn in batches on one device.  What the proportions are is a choice; whether it is a good one is measured
-on families of real tasks that were left out (docs/decisions/surrogate.md).
+Everything is drawn in batches on one device.  The proportions are a choice; whether it is a good one is measured on
+families of real tasks that were left out (docs/decisions/surrogate.md).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
     draw = Draw(tasks, torch.device(device), rng)
     kinds = kinds_of(draw)
     surface, cost, failing = Surface(draw, kinds), Cost(draw, kinds), Failing(draw, kinds)
-    noise, luck = draw.log_uniform(0.003, 0.3) * (draw.uniform() < 0.7), draw.normal(POINTS)
+    noise, luck = draw.log_uniform(0.003, 0.6) * (draw.uniform() < 0.7), draw.normal(POINTS)
     place = evenly(draw, kinds, EVEN)
     ends = torch.cumsum(torch.stack([1 + draw.one_of(10), *(1 + draw.one_of(8) for _ in range(ROUNDS - 1))], -1), -1)
     used = torch.zeros(tasks, POINTS, dtype=torch.bool, device=device)
@@ -147,7 +147,7 @@ class Draw:
 
 def kinds_of(draw: Draw) -> Kinds:
     """1 to 12 parameters, each a number or a category of 2 to 5 choices, in slots of a random order."""
-    tasks, device = draw.tasks, draw.device
+    device = draw.device
     count = 1 + (draw.uniform() ** 1.2 * _MOST).long().clamp_max(_MOST - 1)
     sort = draw.uniform(_MOST)
     some = (draw.uniform() < 0.5)[:, None]  # half of the spaces have no category
@@ -200,7 +200,7 @@ def evenly(draw: Draw, kinds: Kinds, points: int) -> Tensor:
 
 
 def around(draw: Draw, kinds: Kinds, place: Tensor, score: Tensor, points: int) -> Tensor:
-    """Points near the best three runs, mostly near the best; score: (T, P) -inf where there is none.  (T, points, S)."""
+    """Points near the best three runs, mostly near the best.  score: (T, P), -inf if not run.  (T, points, S)."""
     best = score.topk(3, dim=1)
     which = torch.where(best.values > -torch.inf, best.indices, best.indices[:, :1])
     turn = (3.0 * draw.uniform(points) ** 2).long().clamp_max(2)

@@ -21,12 +21,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from cube import unit_of  # noqa: E402
-from families import SPACES  # noqa: E402
-from surfaces import Table  # noqa: E402
-from tasks import Task  # noqa: E402
+from cube import unit_of
+from families import SPACES
+from surfaces import Table
+from tasks import Task
 
-from autobct import Categorical, Int  # noqa: E402
+from autobct import Categorical, Int
 
 SLOTS, RUNS, ROUNDS, EVEN, NEAR = 24, 38, 5, 96, 24  # as in pool.py, which needs torch
 PIECES = 240  # of a family, at least one of every task

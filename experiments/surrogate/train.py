@@ -216,7 +216,7 @@ def main() -> None:
     made = joined([simulated(min(_CHUNK, told.tasks), device, rng) for _ in range(max(1, told.tasks // _CHUNK))])
     real = None if told.tables is None else real_tasks(told.tables, device)
     print(
-        f"{len(made)} simulated and {0 if real is None else len(real)} real tasks after {time.monotonic() - start:.0f} s",
+        f"{len(made)} simulated, {0 if real is None else len(real)} real tasks, {time.monotonic() - start:.0f} s",
         flush=True,
     )
     settings = {"width": told.width, "layers": told.layers, "heads": told.width // 32, "hidden": 2 * told.width}
@@ -248,8 +248,14 @@ def main() -> None:
     for pupil in pupils:
         save(told.out / f"{pupil.name}.checkpoint", pupil)
         network = pupil.averaged()
-        note = {"fold": pupil.name, "steps": str(steps), "seconds": f"{told.begun + told.seconds:.0f}", "seed": str(told.seed),
-                "held out": " ".join(FOLDS[pupil.name]), **{k: str(v) for k, v in settings.items()}}  # fmt: skip
+        note = {
+            "fold": pupil.name,
+            "held out": " ".join(FOLDS[pupil.name]),
+            "steps": str(steps),
+            "seconds": f"{told.begun + told.seconds:.0f}",
+            "seed": str(told.seed),
+            **{key: str(value) for key, value in settings.items()},
+        }
         ship(told.out / f"{pupil.name}.surrogate", network, note)
         rows = {"simulated": judged(network, made)}
         if real is not None:

@@ -35,12 +35,12 @@ FARTHEST, NEAREST = 4.0, 1e-3
 
 def squash(z: NDArray[np.floating]) -> NDArray[np.floating]:
     """g(z) = sign(z) log(1 + |z|)."""
-    return np.sign(z) * np.log1p(np.abs(z))
+    return np.asarray(np.sign(z) * np.log1p(np.abs(z)))
 
 
 def unsquash(g: NDArray[np.floating]) -> NDArray[np.floating]:
     """The z of a g(z)."""
-    return np.sign(g) * np.expm1(np.abs(g))
+    return np.asarray(np.sign(g) * np.expm1(np.abs(g)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -158,10 +158,10 @@ def _softmax(logits: Rows) -> Rows:
 
 
 def _softplus(x: Rows) -> Rows:
-    return np.logaddexp(x, np.float32(0.0))
+    return np.asarray(np.logaddexp(x, np.float32(0.0)), dtype=np.float32)
 
 
 def _gelu(x: Rows) -> Rows:
     """The smooth rectifier, by its usual approximation."""
     inner = np.float32(0.7978845608) * (x + np.float32(0.044715) * x * x * x)
-    return np.float32(0.5) * x * (1.0 + np.tanh(inner))
+    return np.asarray(np.float32(0.5) * x * (np.float32(1.0) + np.tanh(inner)), dtype=np.float32)
