@@ -154,7 +154,7 @@ def _normed(rows: Rows, layer: tuple[Rows, Rows]) -> Rows:
 
 def _softmax(logits: Rows) -> Rows:
     logits = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return logits / logits.sum(axis=-1, keepdims=True)
+    return np.asarray(logits / logits.sum(axis=-1, keepdims=True), dtype=np.float32)
 
 
 def _softplus(x: Rows) -> Rows:
