@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.prior import Prior
-from autobct.value.on_the_fly import on_the_fly
 from autobct.value.assessment import Assess, Assessment
+from autobct.value.on_the_fly import on_the_fly
 from autobct.value.simulate import Luck, draw_luck, simulate
 from autobct.value.state import State, Terms, view
 from autobct.value.worth import CAP

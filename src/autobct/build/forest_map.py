@@ -13,12 +13,12 @@ from autobct.belief.gaussian import Belief
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior, paper_prior
 from autobct.build.regressions import above, forest_fit
+from autobct.value.assessment import Assess, ByValue
 from autobct.value.cloud import concatenate, control_grid, paper_cloud
 from autobct.value.features import Features, at_references, expansion, references_first, weight_features
 from autobct.value.iteration import Fit, Progress, value_iteration
 from autobct.value.lookahead import Continuation, control_values, damped, never, one_run_value
 from autobct.value.rules import Nodes, product, stratified
-from autobct.value.assessment import Assess, ByValue
 from autobct.value.state import State, Terms, view
 
 

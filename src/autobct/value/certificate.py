@@ -16,11 +16,11 @@ import numpy as np
 from scipy.special import stdtrit
 
 from autobct.belief.arrays import finite_number, whole_number
+from autobct.value.assessment import Assess
 from autobct.value.dual import above_clairvoyant, clairvoyant_mean
 from autobct.value.lookahead import one_run_value
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.rules import product, stratified
-from autobct.value.assessment import Assess
 from autobct.value.simulate import draw_luck
 from autobct.value.state import State, Terms, stop_value
 from autobct.value.worth import CAP, Estimate, Played, joined, play, stage_of

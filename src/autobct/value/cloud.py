@@ -22,10 +22,10 @@ from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.kalman import update
 from autobct.belief.model import Model, noise_at
 from autobct.belief.prior import PAPER_PRIORS, Prior
+from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.features import weights_of
 from autobct.value.mirror import images, mirror
 from autobct.value.shapes import Covariances, lkj, lkj_around, unimodal_shapes, wishart, wishart_around
-from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.simulate import draw_luck, rows, simulate
 from autobct.value.state import State, Terms, stop_value, view
 

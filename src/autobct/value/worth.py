@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.value.outcomes import spread_truths
 from autobct.value.assessment import Assess
+from autobct.value.outcomes import spread_truths
 from autobct.value.simulate import Luck, simulate
 from autobct.value.state import State, Terms, price_of
 

@@ -11,7 +11,7 @@ from tests.value.cases import PAPER, prior_state, random_state
 
 from autobct.belief.cost import upsilon
 from autobct.belief.gaussian import Gaussian
-from autobct.value.gittins import gittins_indices, inverse_loss
+from autobct.value.acquisition import gittins_index, inverse_loss
 from autobct.value.lookahead import one_run_values
 from autobct.value.state import State, Terms, keep, run_price, score_gains
 
@@ -41,7 +41,7 @@ def test_inverse_loss_inverts() -> None:
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_index_solves_its_equation(seed: int) -> None:
     state = random_state(seed)
-    index, moves = gittins_indices(state, PAPER), np.diag(score_gains(state))
+    index, moves = gittins_index(state, PAPER), np.diag(score_gains(state))
     improvement = upsilon(state.score.mean - index, moves)
     np.testing.assert_allclose(improvement, run_price(state, PAPER), rtol=1e-8)
 
@@ -49,24 +49,24 @@ def test_the_index_solves_its_equation(seed: int) -> None:
 @given(st.integers(0, 1000), st.floats(0.01, 2), st.floats(1.01, 10))
 def test_the_index_falls_with_the_price(seed: int, price: float, times: float) -> None:
     state = random_state(seed, 5)
-    assert np.all(gittins_indices(state, Terms(price)) >= gittins_indices(state, Terms(times * price)))
+    assert np.all(gittins_index(state, Terms(price)) >= gittins_index(state, Terms(times * price)))
 
 
 def test_limits() -> None:
     dear = boxes([0.5, 0.5], [0.1, 0.3], [50.0, 50.0])
-    np.testing.assert_allclose(gittins_indices(dear, Terms(1.0)), 0.5 - 50.0)  # it will be the mean, minus the price
+    np.testing.assert_allclose(gittins_index(dear, Terms(1.0)), 0.5 - 50.0)  # it will be the mean, minus the price
     known = boxes([0.5, 0.7], [0.0, 0.0], [0.2, 0.2])
-    np.testing.assert_allclose(gittins_indices(known, Terms(1.0)), [0.3, 0.5])  # nothing to learn
+    np.testing.assert_allclose(gittins_index(known, Terms(1.0)), [0.3, 0.5])  # nothing to learn
     half = boxes([0.0], [1.0], [float(upsilon(0.0, 1.0))])
-    np.testing.assert_allclose(gittins_indices(half, Terms(1.0)), 0.0, atol=1e-9)
+    np.testing.assert_allclose(gittins_index(half, Terms(1.0)), 0.0, atol=1e-9)
     free = boxes([0.0], [1.0], [-1.0])
-    assert gittins_indices(free, Terms(1.0)) > 30  # a run that costs nothing
+    assert gittins_index(free, Terms(1.0)) > 30  # a run that costs nothing
 
 
 def test_it_is_the_score_in_hand_at_which_the_run_breaks_even() -> None:
     """With b = index known and in hand, rule R1 gives exactly b."""
     state = boxes([0.2, 0.0], [0.7, 0.0], [0.1, 9.0])
-    index = gittins_indices(state, Terms(1.0))[0]
+    index = gittins_index(state, Terms(1.0))[0]
     mean = np.array([0.2, index])
     hand = keep(replace(state, score=Gaussian(mean, state.score.cov)), np.array([1]))
     assert one_run_values(hand, Terms(1.0, recall=True))[0] == pytest.approx(index, abs=1e-9)
@@ -87,7 +87,7 @@ BOX = st.tuples(st.floats(-1, 1), st.floats(0.1, 1.5), st.floats(0.02, 0.6))
 
 @given(BOX, BOX)
 def test_weitzmans_rule_opens_the_better_box_first(one, two) -> None:
-    indices = gittins_indices(boxes(*map(list, zip(one, two, strict=True))), Terms(1.0))
+    indices = gittins_index(boxes(*map(list, zip(one, two, strict=True))), Terms(1.0))
     assume(abs(indices[0] - indices[1]) > 1e-3)
     better = two_boxes_in_order(one, two) - two_boxes_in_order(two, one)
     assert better * np.sign(indices[0] - indices[1]) >= -1e-6
@@ -95,12 +95,12 @@ def test_weitzmans_rule_opens_the_better_box_first(one, two) -> None:
 
 def test_a_batch_is_a_loop() -> None:
     states = random_state(2, 4, batch=(3,))
-    batched = gittins_indices(states, PAPER)
+    batched = gittins_index(states, PAPER)
     assert batched.shape == (3, 4)
     alone = replace(
         states,
         score=Gaussian(states.score.mean[1], states.score.cov[1]),
         cost=Gaussian(states.cost.mean[1], states.cost.cov[1]),
     )
-    np.testing.assert_allclose(batched[1], gittins_indices(alone, PAPER), atol=1e-12)
-    assert np.all(np.isfinite(gittins_indices(prior_state("cnn-r", 11), PAPER)))
+    np.testing.assert_allclose(batched[1], gittins_index(alone, PAPER), atol=1e-12)
+    assert np.all(np.isfinite(gittins_index(prior_state("cnn-r", 11), PAPER)))
