@@ -1,4 +1,4 @@
-"""The contract of every policy, shipped ones included: whatever the foresight, the reward at the stop and the belief."""
+"""The contract of every policy, shipped ones included: whatever the foresight, the reward and the belief."""
 
 from collections.abc import Iterator
 from functools import cache
