@@ -71,10 +71,11 @@ class Explanation:
     def _of_the_run(self) -> list[str]:
         if self.best is None:
             return []
-        in_hand = "nothing yet" if self.stop_value is None else f"{self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
+        best = "no finished run" if self.stop_value is None else f"{self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
         stated = ", ".join(f"{name}={short(value)}" for name, value in self.best.params.items())
         return [
-            f"In hand: {in_hand}. Going on is worth {self.best.value:.4g}, the price of all further runs deducted.",
+            f"Best so far: {best}. Continuing is worth {self.best.value:.4g} (expected final score minus the price of "
+            "all further runs).",
             f"Best next run: {stated}, believed to score {self.best.expected_score:.4g} (± {self.score_sd:.2g}) for a "
             f"cost of {self.cost_low:.3g} to {self.cost_high:.3g}; it improves on what is in hand with a probability "
             f"of {self.improves:.0%}.",
