@@ -65,12 +65,14 @@ def assessed(position: Position, policy: Assess, problem: Problem | None = None)
 
 
 def _checked(found: object, size: int) -> Assessment:
-    if isinstance(found, Assessment) and found.value.shape == found.priority.shape == (size,):
-        return found
-    raise TypeError(
-        f"policy must return an Assessment, a value and a priority for each of {size} candidates, got {found!r}; "
-        "write e.g. Assessment.by_value(values)"
-    )
+    if not isinstance(found, Assessment):
+        raise TypeError(
+            f"policy must return an Assessment, got {type(found).__name__}; write e.g. Assessment.by_value(values)"
+        )
+    for name, part in (("value", found.value), ("priority", found.priority)):
+        if part.shape != (size,):
+            raise ValueError(f"policy must return a {name} for each of {size} candidates, got shape {part.shape}")
+    return found
 
 
 def picked(position: Position, found: Assessment) -> tuple[int, bool]:
