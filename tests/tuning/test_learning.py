@@ -227,7 +227,7 @@ def test_improvement_per_price_ranks_and_the_net_improvement_decides() -> None:
     state, terms = made._state(), made.problem.terms
     found, net = by_ei_per_cost(state, terms, 2), one_run_values(state, terms)
     stop, prices = float(stop_value(state)), run_price(state, terms)
-    np.testing.assert_array_equal(found.value, net)
+    np.testing.assert_allclose(found.value, net, atol=1e-12)
     np.testing.assert_array_equal(found.priority > 1.0, net > stop)
     assert found.priority.argmax() == ((net - stop) / prices).argmax()
     decision = made.ask()

@@ -72,7 +72,8 @@ def box_value(state: State, terms: Terms) -> Array:
 
 def own_moves(state: State) -> Array:
     """Standard deviation of what a run at each candidate does to the estimated score there."""
-    return np.maximum(np.diagonal(score_gains(state), axis1=-2, axis2=-1), _LEAST_MOVE)
+    var = variance(state.score)
+    return np.maximum(var / np.sqrt(var + np.square(state.score_noise)), _LEAST_MOVE)
 
 
 def with_feasibility(value: Array, state: State, terms: Terms) -> Array:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
-from autobct.value.acquisition import box_value, ei_per_cost, gittins_index, with_feasibility
+from autobct.value.acquisition import box_value, ei_per_cost, gittins_index, incumbent_score, with_feasibility
 from autobct.value.lookahead import one_run_values
-from autobct.value.state import State, Terms
+from autobct.value.state import State, Terms, run_price
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +72,11 @@ class ByValue:
 
 def by_ei_per_cost(state: State, terms: Terms, runs: int) -> Assessment:
     """One run ahead: ranked by expected improvement per price, worth the improvement less the price."""
-    value = with_feasibility(one_run_values(state, terms), state, terms)
-    return Assessment(value, ei_per_cost(state, terms))
+    priority = ei_per_cost(state, terms)
+    if not state.kept.shape[-1]:
+        return Assessment.by_value(priority)
+    improves_by = (priority - 1.0) * run_price(state, terms)  # net of the price: positive where the rate exceeds 1
+    return Assessment(np.asarray(incumbent_score(state)[..., None] + improves_by), priority)
 
 
 def by_gittins_index(state: State, terms: Terms, runs: int) -> Assessment:
