@@ -1,4 +1,4 @@
-"""The Gittins index: the equation it solves, its limits, and Weitzman's optimal order of two boxes."""
+"""Acquisition functions: expected improvement as simulated, the Gittins index by its equation and Weitzman's order."""
 
 from dataclasses import replace
 
@@ -11,9 +11,10 @@ from tests.value.cases import PAPER, prior_state, random_state
 
 from autobct.belief.cost import upsilon
 from autobct.belief.gaussian import Gaussian
-from autobct.value.acquisition import gittins_index, inverse_loss
+from autobct.value.acquisition import expected_improvement, gittins_index, inverse_loss
+from autobct.value.assessment import Assessment, ByValue, by_ei_per_cost, by_gittins_index, pick
 from autobct.value.lookahead import one_run_values
-from autobct.value.state import State, Terms, keep, run_price, score_gains
+from autobct.value.state import State, Terms, keep, run_price, score_gains, stop_value
 
 
 def boxes(means: list[float], sds: list[float], prices: list[float]) -> State:
@@ -104,3 +105,72 @@ def test_a_batch_is_a_loop() -> None:
     )
     np.testing.assert_allclose(batched[1], gittins_index(alone, PAPER), atol=1e-12)
     assert np.all(np.isfinite(gittins_index(prior_state("cnn-r", 11), PAPER)))
+
+
+# --- expected improvement, feasibility, and the contract of value and priority ---
+
+RECALL = replace(PAPER, recall=True, overhead=0.003)
+
+
+def with_incumbents(seed: int, feasible: bool = False) -> State:
+    state = keep(random_state(seed, 6), np.array([1, 4]))
+    chance = np.random.default_rng(seed).uniform(0.05, 0.99, state.size)
+    return replace(state, feasibility=chance if feasible else None)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("feasible", [False, True])
+def test_expected_improvement_is_the_mean_over_drawn_outcomes(seed: int, feasible: bool) -> None:
+    """By simulation of the run: it fails, or a surprise z moves every estimated score along its gain."""
+    state, rng = with_incumbents(seed, feasible), np.random.default_rng(7)
+    stop, z = state.score.mean[[1, 4]].max(), rng.standard_normal(400_000)
+    for g, gains in enumerate(score_gains(state)):
+        after = [state.score.mean[i] + gains[i] * z for i in (1, 4, g)]
+        improves = np.max(after, axis=0) - stop
+        if state.feasibility is not None:
+            improves = np.where(rng.random(z.size) < state.feasibility[g], improves, 0.0)
+        error = 5 * improves.std() / np.sqrt(z.size)
+        assert expected_improvement(state, RECALL)[g] == pytest.approx(improves.mean(), abs=error + 1e-12)
+
+
+@pytest.mark.parametrize("recall", [True, False])
+@pytest.mark.parametrize("feasible", [False, True])
+def test_a_run_is_worth_more_than_stopping_where_it_improves_by_more_than_its_price(recall, feasible) -> None:
+    terms = replace(RECALL, recall=recall)
+    for seed in range(20):
+        state = with_incumbents(seed, feasible)
+        improvement, price, stop = expected_improvement(state, terms), run_price(state, terms), stop_value(state)
+        found = by_ei_per_cost(state, terms, 3)
+        np.testing.assert_allclose(found.value, stop + improvement - price, atol=1e-12)
+        np.testing.assert_allclose(found.priority, improvement / price, rtol=1e-12)
+        np.testing.assert_array_equal(found.value > stop, found.priority > 1.0)
+        looking = ByValue(lambda state, terms, runs: one_run_values(state, terms))(state, terms, 3)
+        np.testing.assert_allclose(looking.value, found.value, atol=1e-12)
+
+
+@pytest.mark.parametrize("feasible", [False, True])
+def test_the_index_and_the_value_of_a_box_exceed_the_incumbent_together(feasible: bool) -> None:
+    for seed in range(20):
+        state = with_incumbents(seed, feasible)
+        found, stop = by_gittins_index(state, RECALL, 2), stop_value(state)
+        np.testing.assert_array_equal(found.value > stop, found.priority > stop)
+        chance = 1.0 if state.feasibility is None else state.feasibility
+        moves = np.diag(score_gains(state))
+        earned = chance * upsilon(state.score.mean - found.priority, moves)
+        np.testing.assert_allclose(earned, run_price(state, RECALL), rtol=1e-8)
+
+
+def test_before_any_run_has_finished_stopping_is_worth_the_bottom_of_the_range() -> None:
+    state = replace(random_state(3, 5), feasibility=np.full(5, 0.4))
+    for assess in (by_ei_per_cost, by_gittins_index, ByValue(lambda state, terms, runs: one_run_values(state, terms))):
+        value = assess(state, RECALL, 1).value
+        np.testing.assert_allclose(value, 0.4 * state.score.mean - run_price(state, RECALL), atol=1e-12)
+
+
+def test_the_best_of_those_worth_it_is_picked_and_else_the_most_valuable() -> None:
+    found = Assessment(np.array([0.5, 0.9, 0.7]), np.array([9.0, 1.0, 2.0]))
+    assert [int(part) for part in pick(found, 0.4)] == [0, 1]
+    assert [int(part) for part in pick(found, 0.6)] == [2, 1]  # the first is ranked highest, and is not worth it
+    assert [int(part) for part in pick(found, 0.9)] == [1, 0]
+    chosen, goes_on = pick(Assessment.by_value(np.array([[0.1, 0.3], [0.8, 0.2]])), np.array([0.5, 0.5]))
+    assert (chosen.tolist(), goes_on.tolist()) == ([1, 0], [False, True])
