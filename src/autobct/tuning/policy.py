@@ -194,12 +194,12 @@ def _anywhere(rule: Assess, controls: Array, seed: int) -> Assess:
     return rule
 
 
-def check_policy(policy: object) -> None:
-    """A policy is what `relaxed()` returns, not `relaxed` itself."""
-    if isinstance(policy, ValueMap):
+def check_policy(told: object) -> None:
+    """A policy is what `relaxed()` returns, not `relaxed` itself, and not a value map."""
+    if isinstance(told, ValueMap):
         raise TypeError("policy must come from a call, got a ValueMap; write policy=mapped(value_map)")
-    if not callable(policy) or policy in (relaxed, exact, sampled, gittins, mapped, ei_per_cost):
-        raise TypeError(f"policy must come from a call, got {policy!r}; write e.g. policy=relaxed(depth=2)")
+    if not callable(told) or told in (relaxed, exact, sampled, gittins, mapped, ei_per_cost):
+        raise TypeError(f"policy must come from a call, got {told!r}; write e.g. policy=relaxed(depth=2)")
 
 
 def _horizon_of(value_map: ValueMap, horizon: int | None) -> int:
