@@ -21,36 +21,34 @@ from typing import Any
 import numpy as np
 from tasks import LEVELS, Task, autobct_tuner, holdout, play, published
 
-from autobct.belief.arrays import Array, Indices
+from autobct.belief.arrays import Indices
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.learning import Habits
 from autobct.tuning import choice, first, tuner
-from autobct.tuning.candidates import REFINEMENTS
-from autobct.tuning.policy import Frugal, Policy, frugal, gittins, relaxed
+from autobct.tuning.candidates import REFINEMENTS, SPREAD
+from autobct.tuning.policy import Policy, ei_per_cost, gittins, relaxed
+from autobct.value.assessment import Assessment, by_ei_per_cost
 from autobct.value.on_the_fly import on_the_fly
 from autobct.value.state import State, Terms, run_price, stop_value, variance
 
 _SHORT = 12
 
 
-class Ahead(Frugal):
-    """As `frugal`; where it would stop, two runs of foresight on a short list have the last word."""
-
-    __slots__ = ()
-
-    def __call__(self, state: State, terms: Terms, runs: int) -> Array:
-        values, stop = super().__call__(state, terms, runs), float(stop_value(state)) if state.kept.size else -np.inf
-        if values.max() > stop:
-            return values
-        lucky = state.score.mean + np.sqrt(variance(state.score))
-        best = [np.argsort(-rank, kind="stable")[:_SHORT] for rank in (values, lucky)]
-        chosen = np.unique(np.concatenate([*best, state.kept]))
-        short = _only(state, chosen)
-        ahead, prices = on_the_fly(short, terms, depth=2), run_price(short, terms)
-        ahead[short.kept] = -np.inf
-        values = np.minimum(values, stop)
-        values[chosen] = np.maximum(values[chosen], np.where(ahead > stop, stop + (ahead - stop) / prices, -np.inf))
-        return values
+def ahead_at_the_stop(state: State, terms: Terms, runs: int) -> Assessment:
+    """As `ei_per_cost`; where it would stop, two runs of foresight on a short list have the last word."""
+    found, stop = by_ei_per_cost(state, terms, runs), float(stop_value(state)) if state.kept.size else -np.inf
+    if found.value.max() > stop:
+        return found
+    lucky = state.score.mean + np.sqrt(variance(state.score))
+    best = [np.argsort(-rank, kind="stable")[:_SHORT] for rank in (found.priority, lucky)]
+    chosen = np.unique(np.concatenate([*best, state.kept]))
+    short = _only(state, chosen)
+    ahead, prices = on_the_fly(short, terms, depth=2), run_price(short, terms)
+    ahead[short.kept] = -np.inf
+    value, priority = found.value.copy(), found.priority.copy()
+    value[chosen] = np.maximum(value[chosen], ahead)
+    priority[chosen] = np.where(ahead > stop, (ahead - stop) / prices, priority[chosen])
+    return Assessment(value, priority)
 
 
 def _only(state: State, chosen: Indices) -> State:
@@ -65,12 +63,12 @@ def _only(state: State, chosen: Indices) -> State:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What is different.  policy: on candidates that are searched for, which a policy among the settings is not."""
+    """What is different.  policy: where the default one would be improvement per price."""
 
     habits: Habits = field(default_factory=Habits)
     settings: Mapping[str, Any] = field(default_factory=dict)
     refinements: int = REFINEMENTS
-    policy: Policy = field(default_factory=frugal)
+    policy: Policy = field(default_factory=ei_per_cost)
 
 
 DEFAULT = Habits()
@@ -90,18 +88,18 @@ VARIANTS: Mapping[str, Variant] = {
     "overhead 0.002": Variant(settings={"overhead": 0.002}),
     "no search": Variant(refinements=0),
     "longer search": Variant(refinements=4),
-    "depth 2 at the stop": Variant(policy=lambda controls, seed: Ahead()),
+    "depth 2 at the stop": Variant(policy=lambda controls, seed: ahead_at_the_stop),
     "depth 1": Variant(policy=relaxed(depth=1)),
     "Gittins": Variant(policy=gittins()),
-    "even spread, per price": Variant(settings={"policy": frugal()}),
-    "even spread, depth 2": Variant(settings={"policy": relaxed(depth=2)}),
+    "even spread, per price": Variant(settings={"candidates": SPREAD}),
+    "even spread, depth 2": Variant(settings={"policy": relaxed(depth=2), "candidates": SPREAD}),
 }
 
 
 def captured(tasks: list[Task], seeds: int, variant: Variant) -> np.ndarray:
     """(tasks, prices), mean over seeds."""
     first.HABITS, tuner.REFINEMENTS = variant.habits, variant.refinements  # type: ignore[attr-defined]
-    choice.frugal = lambda: variant.policy  # type: ignore[attr-defined]
+    choice.ei_per_cost = lambda: variant.policy  # type: ignore[attr-defined]
     made = autobct_tuner(**variant.settings)
     return np.array(
         [[np.mean([play(made, task, p, s).captured for s in range(seeds)]) for p in LEVELS] for task in tasks]

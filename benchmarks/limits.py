@@ -38,6 +38,7 @@ def played(surface: Surface, dim: int, share: float, budget: float, seed: int) -
         cost_range=(low, high),
         max_cost=most,
         max_runs=40,
+        prior="paper" if dim <= 2 else None,
         policy=autobct.relaxed(depth=2),  # also beyond the maps' prices, so that rows differ in their limits alone
     )
     while isinstance(decision := tuner.ask(), autobct.Train):

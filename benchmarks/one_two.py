@@ -29,18 +29,17 @@ from autobct.tuning.policy import mapped, relaxed
 
 
 def on_shipped_map(*, recall: bool) -> Tuner:
-    """A policy of the user's stands on the fixed scale of the paper's basis."""
+    """A map of the user's, on the fixed scale of the paper's basis."""
 
     def tuner(question: Question, train: Training) -> int:
         value_map = shipped_map(f"{len(question.space)}d-log-{'recall' if recall else 'last'}")
-        return autobct_tuner(policy=mapped(value_map), recall=recall)(question, train)
+        return autobct_tuner(policy=mapped(value_map), prior="paper", recall=recall)(question, train)
 
     return tuner
 
 
-def depth_two() -> Any:
-    """Values of depth 2 on the fly for any candidates."""
-    return relaxed(depth=2)(np.zeros((1, 1)), 0)
+DEPTH_TWO = relaxed(depth=2)(np.zeros((1, 1)), 0)
+"""Depth 2 on the fly for any candidates."""
 
 
 DEFAULT = "default"
@@ -51,9 +50,9 @@ VARIANTS: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Callable[..., Tuner]
     "improvement per price alone": ({(fitting, "DEAR"): np.inf}, autobct_tuner),
     "map from half that price on": ({(fitting, "DEAR"): 2.5}, autobct_tuner),
     "map at any price": ({(fitting, "DEAR"): 0.0}, autobct_tuner),
-    "depth 2 where runs are not dear": ({(choice, "frugal"): lambda: relaxed(depth=2)}, autobct_tuner),
+    "depth 2 where runs are not dear": ({(choice, "ei_per_cost"): lambda: relaxed(depth=2)}, autobct_tuner),
     "the same, first run by depth 2": (
-        {(choice, "frugal"): lambda: relaxed(depth=2), (fitting, "Frugal"): depth_two},
+        {(choice, "ei_per_cost"): lambda: relaxed(depth=2), (fitting, "by_ei_per_cost"): DEPTH_TWO},
         autobct_tuner,
     ),
 }

@@ -35,11 +35,11 @@ from autobct.belief.prior import PAPER_PRIORS, Prior, paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
 from autobct.tuning.policy import exact, mapped, relaxed
+from autobct.value.assessment import Assess, ByValue, by_gittins_index
 from autobct.value.certificate import upper_estimate
 from autobct.value.cloud import control_grid
-from autobct.value.gittins import gittins_indices
 from autobct.value.map import ValueMap, mismatches
-from autobct.value.simulate import ControlValues, Luck, draw_luck, simulate
+from autobct.value.simulate import Luck, draw_luck, simulate
 from autobct.value.state import State, Terms, price_of, run_price, score_gains, stop_value, view
 from autobct.value.worth import CAP, difference, joined, play, stage_of
 
@@ -150,11 +150,7 @@ def improvement(state: State, terms: Terms, made: int) -> np.ndarray:
     return np.asarray(best + upsilon(state.score.mean - best, moves) - run_price(state, terms))
 
 
-def index(state: State, terms: Terms, made: int) -> np.ndarray:
-    return gittins_indices(state, terms)
-
-
-def random_trials(count: int) -> ControlValues:
+def random_trials(count: int) -> Assess:
     """So many runs at random controls, then stop."""
 
     def policy(state: State, terms: Terms, made: int) -> np.ndarray:
@@ -162,20 +158,20 @@ def random_trials(count: int) -> ControlValues:
             return np.full(state.score.mean.shape, -np.inf)
         return 1e6 + np.random.default_rng((SEED, made)).random(state.score.mean.shape)
 
-    return policy
+    return ByValue(policy)
 
 
-def policies_of(cell: Cell, maps: dict[str, ValueMap]) -> dict[str, ControlValues]:
+def policies_of(cell: Cell, maps: dict[str, ValueMap]) -> dict[str, Assess]:
     prior, terms = cell.first_belief(), cell.terms
     controls = controls_of(prior.dim)
-    found: dict[str, ControlValues] = {
+    found: dict[str, Assess] = {
         BASE: relaxed(2)(controls, SEED),
         "depth 1": relaxed(1)(controls, SEED),
         "depth 3": relaxed(3)(controls, SEED),
         "depth 2, damping 0.02": relaxed(2, damping=0.02)(controls, SEED),
         "exact, horizon 2": exact(2)(controls, SEED),
-        "EI minus price": improvement,
-        "Gittins index": index,
+        "EI minus price": ByValue(improvement),
+        "Gittins index": by_gittins_index,
     }
     value_map = maps.get(cell.map_name)
     if value_map is not None and not mismatches(value_map.spec, prior, terms):

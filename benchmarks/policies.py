@@ -18,9 +18,9 @@ import time
 import numpy as np
 
 from autobct.belief.prior import Prior, paper_prior, with_log_cost
-from autobct.value.gittins import gittins_indices
+from autobct.value.assessment import Assess, ByValue, by_gittins_index
 from autobct.value.on_the_fly import on_the_fly
-from autobct.value.simulate import ControlValues, Luck, Outcome, draw_luck, simulate
+from autobct.value.simulate import Luck, Outcome, draw_luck, simulate
 from autobct.value.state import State, Terms, view
 
 PRICE, MAX_RUNS, CHUNK = 0.16, 40, 500
@@ -33,24 +33,20 @@ def controls_of(prior: Prior) -> np.ndarray:
     return np.stack(np.meshgrid(side, side, indexing="ij"), -1).reshape(-1, 2)
 
 
-def depth(runs: int) -> ControlValues:
-    return lambda state, terms, made: on_the_fly(state, terms, depth=runs)
+def depth(runs: int) -> Assess:
+    return ByValue(lambda state, terms, made: on_the_fly(state, terms, depth=runs))
 
 
-def index(state: State, terms: Terms, made: int) -> np.ndarray:
-    return gittins_indices(state, terms)
-
-
-POLICIES: list[tuple[str, ControlValues, bool]] = [
+POLICIES: list[tuple[str, Assess, bool]] = [
     ("depth 2, best model (R2, the default)", depth(2), True),
     ("depth 1, best model (R1)", depth(1), True),
-    ("Gittins index, best model", index, True),
+    ("Gittins index, best model", by_gittins_index, True),
     ("depth 1, last model", depth(1), False),
     ("depth 2, last model (the paper's OTF)", depth(2), False),
 ]
 
 
-def played(policy: ControlValues, state: State, terms: Terms, luck: Luck) -> Outcome:
+def played(policy: Assess, state: State, terms: Terms, luck: Luck) -> Outcome:
     parts = []
     for first in range(0, len(luck.scores), CHUNK):
         some = Luck(*(a[first : first + CHUNK] for a in (luck.scores, luck.costs, luck.score_noise, luck.cost_noise)))

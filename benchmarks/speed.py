@@ -25,7 +25,7 @@ import numpy as np
 
 import autobct
 from autobct.belief.prior import paper_prior
-from autobct.tuning.fitting import WhereItFits
+from autobct.tuning.fitting import OneRunFirst, WhereItFits
 from autobct.value.map import ValueMap
 from autobct.value.map_spec import MapSpec
 from autobct.value.network import Network
@@ -72,7 +72,7 @@ def optuna_suggestion(sampler_name: str, trials: int, dim: int = 1) -> Callable[
 def tuner_after(trials: int, dim: int = 1, candidates: int | None = None) -> autobct.Tuner:
     """A tuner that has been told `trials` runs: a price so low that it never stops, a control at random each time."""
     space = {f"u{i}": autobct.Float(0, 1) for i in range(dim)}
-    tuner = autobct.Tuner(space, price=1e-9, policy=spread_out, candidates=candidates)
+    tuner = autobct.Tuner(space, price=1e-9, policy=spread_out, candidates=candidates, prior="paper")
     rng = np.random.default_rng(0)
     for _ in range(trials):
         decision = tuner.ask()
@@ -109,17 +109,19 @@ def tuner_by_default(dim: int, *, dear: bool, trials: int = 20) -> autobct.Tuner
         control = tuner.problem.controls[place]
         score = one_dimensional_score(control[0], rng)
         tuner.replay([autobct.Run(trial, tuner.problem.space.params(control), control, score, 1.0, None, np.nan)])
-    assert isinstance(tuner._values, WhereItFits)
-    by_map = tuner._values.at(tuner._state(), tuner.problem.terms, trials) is tuner._values.on_map
+    assert isinstance(tuner._values, OneRunFirst)
+    both = tuner._values.later
+    assert isinstance(both, WhereItFits)
+    by_map = both.at(tuner._state(), tuner.problem.terms) is both.on_map
     assert by_map == dear
     return tuner
 
 
-def spread_out(controls: np.ndarray, seed: int) -> Callable[..., np.ndarray]:
+def spread_out(controls: np.ndarray, seed: int) -> Callable[..., autobct.Assessment]:
     """A policy for the benchmark only: any control next, never a stop."""
 
-    def values(state: object, terms: object, runs: int) -> np.ndarray:
-        return 1e3 + np.random.default_rng((seed, runs)).random(len(controls))
+    def values(state: object, terms: object, runs: int) -> autobct.Assessment:
+        return autobct.Assessment.by_value(1e3 + np.random.default_rng((seed, runs)).random(len(controls)))
 
     return values
 

@@ -11,7 +11,7 @@ from autobct.tuning.decision import Stop, Train
 from autobct.tuning.explain import Explanation
 from autobct.tuning.forecast import Forecast
 from autobct.tuning.history import Note, Run
-from autobct.tuning.policy import exact, frugal, gittins, mapped, relaxed, sampled
+from autobct.tuning.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
 from autobct.tuning.price import Price, price_from
 from autobct.tuning.result import Result, TuningError, WhatIf
 from autobct.tuning.scale import Affine, AffineLog
@@ -19,6 +19,7 @@ from autobct.tuning.space import Categorical, Float, Int, Space
 from autobct.tuning.table import Table
 from autobct.tuning.tune import tune
 from autobct.tuning.tuner import Tuner
+from autobct.value.assessment import Assessment
 from autobct.version import __version__ as __version__
 from autobct.windows import put_in as _put_in_windows
 
@@ -28,6 +29,7 @@ __all__ = [
     "Affine",
     "AffineLog",
     "Alarm",
+    "Assessment",
     "Basis",
     "Belief",
     "Categorical",
@@ -49,6 +51,7 @@ __all__ = [
     "Tuner",
     "TuningError",
     "WhatIf",
+    "ei_per_cost",
     "exact",
     "frugal",
     "gittins",

@@ -216,7 +216,7 @@ def test_torch_and_numpy_play_the_same_policy(tmp_path, recall):
     policy = mapped(value_map)(references_first(spec.references, controls), 0)
     for made, close in ((0, 5e-3), (1, 1e-4), (2, 1e-4), (9, 1e-4)):  # the first: fewer controls in NumPy
         expected = shrinking_in_torch(values_of(value_map, "cpu"))(game, start, made)[0].detach().numpy()
-        assert policy(state, terms, made) == pytest.approx(expected, abs=close)
+        assert policy(state, terms, made).value == pytest.approx(expected, abs=close)
 
 
 def test_a_duel_is_a_function_of_its_seed(whole):

@@ -14,6 +14,7 @@ from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import paper_prior
 from autobct.build.forest_map import build_forest_map, value_at
 from autobct.build.regressions import above, elastic_net_fit, forest_fit, network_fit
+from autobct.value.assessment import Assessment
 from autobct.value.cloud import concatenate, control_grid, policy_cloud, sampled_cloud
 from autobct.value.features import weight_features
 from autobct.value.iteration import Fit, linear_fit, value_iteration
@@ -29,8 +30,8 @@ FEATURES = weight_features(PRIOR.model.score_basis, PRIOR.model.cost_basis, GRID
 NODES = product(stratified(4), stratified(2))
 
 
-def two_ahead(state: State, terms: Terms, made: int) -> Array:
-    return on_the_fly(state, terms, depth=2, levels=[Level(stratified(3))])
+def two_ahead(state: State, terms: Terms, made: int) -> Assessment:
+    return Assessment.by_value(on_the_fly(state, terms, depth=2, levels=[Level(stratified(3))]))
 
 
 def beliefs(seed: int) -> Belief:

@@ -4,14 +4,20 @@ import numpy as np
 import pytest
 from tests.value.map_cases import random_map
 
-from autobct import Affine, Float, Tuner, exact, gittins, paper_prior, relaxed
+from autobct import Affine, Float, Tuner, ei_per_cost, exact, gittins, paper_prior, relaxed
 from autobct.tuning.policy import mapped
 from autobct.tuning.scale import AffineLog
 
-POLICIES = {"relaxed-1": relaxed(1), "relaxed-2": relaxed(2), "exact-2": exact(2), "gittins": gittins()}
+POLICIES = {
+    "relaxed-1": relaxed(1),
+    "relaxed-2": relaxed(2),
+    "exact-2": exact(2),
+    "gittins": gittins(),
+    "ei-per-cost": ei_per_cost(),
+}
 COSTS = {
     "linear": {"prior": paper_prior("synthetic"), "price": 0.08, "score_range": (0.5, 1.0), "cost_range": Affine(0, 1)},
-    "log-linear": {"price": 0.01, "score_range": (50.0, 100.0), "cost_range": (0.1, 1.0)},
+    "log-linear": {"prior": "paper", "price": 0.01, "score_range": (50.0, 100.0), "cost_range": (0.1, 1.0)},
 }
 
 

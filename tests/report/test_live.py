@@ -102,6 +102,7 @@ def test_errors_cannot_move_the_cursor():
         train=half_failing,
         max_runs=3,
         policy=autobct.relaxed(2),
+        prior="paper",
         callbacks=[LiveTable(screen)],
     )
     text = screen.file.getvalue()

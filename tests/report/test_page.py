@@ -85,7 +85,7 @@ def test_bands_hold_the_stated_share_of_what_is_believed():
 
 
 def test_nothing_in_a_run_becomes_markup():
-    result = one(train=half_failing, max_runs=6, policy=autobct.relaxed(depth=2))
+    result = one(train=half_failing, max_runs=6, policy=autobct.relaxed(depth=2), prior="paper")
     safe = one()
     hostile = replace(
         story_of(many()), title=HOSTILE, why=HOSTILE, unfinished=HOSTILE, alarm=HOSTILE, settings=((HOSTILE, HOSTILE),)
@@ -134,7 +134,9 @@ def test_the_same_result_gives_the_same_page(results):
 
 def test_fifty_runs_stay_small():
     space = {f"p{k}": autobct.Float(0, 1) for k in range(6)} | {"c": autobct.Categorical(["a", "b", "c"])}
-    tuner = autobct.Tuner(space, price=1e-12, overhead=0.0, score_range=(0, 1), policy=autobct.relaxed(depth=1))
+    tuner = autobct.Tuner(
+        space, price=1e-12, overhead=0.0, score_range=(0, 1), policy=autobct.relaxed(depth=1), prior="paper"
+    )
     tuner, decisions = told(tuner, 50)
     assert len(tuner.history) == 50
     assert len(page_of(tell(tuner, decisions=decisions)).encode()) < 300_000

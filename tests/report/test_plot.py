@@ -34,7 +34,7 @@ def test_history_draws_every_score_at_its_total_cost(result):
 
 
 def test_history_marks_failed_runs():
-    (panel,) = plot.history(one(train=half_failing, max_runs=6, policy=autobct.relaxed(depth=2))).axes
+    (panel,) = plot.history(one(train=half_failing, max_runs=6, policy=autobct.relaxed(depth=2), prior="paper")).axes
     assert len(line(panel, "failed")[0]) >= 1
 
 
@@ -63,7 +63,7 @@ def test_what_if_draws_the_prices_asked_for(result):
 
 
 def test_forecast_takes_a_tuner_or_a_forecast():
-    tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price=0.05, policy=autobct.relaxed(depth=1))
+    tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price=0.05, policy=autobct.relaxed(depth=1), prior="paper")
     forecast = tuner.forecast(draws=5)
     runs, cost, score = plot.forecast(forecast).axes
     assert sum(patch.get_height() for patch in runs.patches) == pytest.approx(1.0)

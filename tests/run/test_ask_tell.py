@@ -76,7 +76,7 @@ def test_another_problem_or_tuner_is_refused(tmp_path: Path) -> None:
         stored(tuner(recall=False), tmp_path),
     ):
         pass
-    other = tuner(policy=autobct.gittins())
+    other = tuner(policy=autobct.relaxed(depth=2))
     other._policy_note = tuner().policy_note  # as if it were the same
     with pytest.raises(JournalError, match="run 1 would now be decided otherwise"), stored(other, tmp_path):
         pass

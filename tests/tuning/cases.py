@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autobct import Float, Run, Stop, Train, Tuner
+from autobct import Assessment, Float, Run, Stop, Train, Tuner
 from autobct.belief.arrays import Array
 from autobct.value.state import State, Terms
 
@@ -60,10 +60,10 @@ def at(*controls: float) -> Any:
     """A policy for tests that trains at these controls in turn, and then stops at nothing less than a miracle."""
 
     def build(candidates: Array, seed: int) -> Any:
-        def values(state: State, terms: Terms, runs: int) -> Array:
+        def values(state: State, terms: Terms, runs: int) -> Assessment:
             if runs >= len(controls):
-                return np.full(len(candidates), -1e9)
-            return np.where(np.isclose(candidates[:, 0], controls[runs]), 1e9, 0.0)
+                return Assessment.by_value(np.full(len(candidates), -1e9))
+            return Assessment.by_value(np.where(np.isclose(candidates[:, 0], controls[runs]), 1e9, 0.0))
 
         return values
 

@@ -43,7 +43,7 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
 
 
 def test_surprises_are_standard_normals_where_the_model_holds() -> None:
-    tuner, found = Tuner(LINE, price=0.001, candidates=21, policy=relaxed(depth=2)), []
+    tuner, found = Tuner(LINE, price=0.001, candidates=21, policy=relaxed(depth=2), prior="paper"), []
     rng = np.random.default_rng(1)
     model, belief = tuner.problem.prior.model, tuner.problem.prior.belief
     for _ in range(60):
@@ -79,7 +79,7 @@ def raised(tuner: Tuner) -> Alarm:
 
 
 def test_a_surface_that_is_nothing_like_the_model_raises_it_once() -> None:
-    tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), candidates=11)
+    tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), prior="paper", candidates=11)
     trained, stop = play(tuner, jagged)
     alarm = raised(tuner)
     assert alarm.what == "score"
@@ -97,10 +97,10 @@ def test_a_surface_that_is_nothing_like_the_model_raises_it_once() -> None:
 
 def test_it_is_a_pure_function_of_the_history() -> None:
     for told in ({}, {"score_range": (0.2, 0.4)}):
-        tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), candidates=11, **told)
+        tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), prior="paper", candidates=11, **told)
         play(tuner, jagged)
         assert tuner.alarm is not None
-        assert alarm_of(problem_of(LINE, 1e-4, candidates=11, own_policy=True, **told), tuner.history) == tuner.alarm
+        assert alarm_of(problem_of(LINE, 1e-4, candidates=11, prior="paper", **told), tuner.history) == tuner.alarm
         learning = Tuner(LINE, price=1e-4, candidates=11, **told)
         learning.replay(tuner.history)
         assert alarm_of(problem_of(LINE, 1e-4, candidates=11, **told), tuner.history) == learning.alarm
@@ -108,7 +108,7 @@ def test_it_is_a_pure_function_of_the_history() -> None:
 
 def test_costs_that_jump_raise_it() -> None:
     costs = iter([1.0, 1.0, 1.0, 500.0, 1.0, 1.0, 1.0, 1.0])
-    tuner = Tuner(LINE, price=1e-5, cost_range=(0.5, 600), max_runs=8, policy=relaxed(depth=2))
+    tuner = Tuner(LINE, price=1e-5, cost_range=(0.5, 600), max_runs=8, policy=relaxed(depth=2), prior="paper")
     play(tuner, lambda params: (0.8 - (params["x"] - 0.4) ** 2, next(costs)))
     alarm = raised(tuner)
     assert (alarm.what, alarm.run, alarm.observed) == ("cost", 3, 500.0)
@@ -116,7 +116,7 @@ def test_costs_that_jump_raise_it() -> None:
 
 
 def test_a_quiet_tuning_a_failure_and_a_divergence_raise_nothing() -> None:
-    tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), candidates=11)
+    tuner = Tuner(LINE, price=1e-4, policy=at(*PLACES), prior="paper", candidates=11)
     for number, score in enumerate((0.5, 0.55, None, 0.5, -1e30)):
         decision: Any = tuner.ask()
         tuner.tell(decision, score, 1.0, error="failed" if score is None else None)

@@ -29,7 +29,7 @@ def test_it_says_what_the_decision_says_and_starts_nothing(runs: int) -> None:
     assert told.best is not None
     assert numbers(told.best) == numbers(decision)
     assert told.stop_value == decision.stop_value
-    chosen = int(told.values.argmax())
+    chosen = int(told.priorities.argmax())
     assert told.params[chosen] == decision.params
     assert told.values[chosen] == pytest.approx(decision.value)
     assert told.expected_scores[chosen] == pytest.approx(decision.expected_score)
@@ -42,7 +42,7 @@ def test_it_says_what_the_decision_says_and_starts_nothing(runs: int) -> None:
 @pytest.mark.parametrize("policy", [relaxed(2), relaxed(1), gittins()], ids=["depth 2", "depth 1", "gittins"])
 @pytest.mark.parametrize("price", [0.003, "0.02 per 3 s", 0.1])
 def test_the_decision_turns_at_the_break_even_price(policy: Any, price: Any) -> None:
-    tuner = after(1, price, policy=policy, cost_range=(0.1, 2))
+    tuner = after(1, price, policy=policy, prior="paper", cost_range=(0.1, 2))
     told = tuner.explain()
     turning = told.break_even
     assert turning is not None
@@ -59,7 +59,7 @@ def test_what_has_no_price_has_no_break_even() -> None:
     limited = after(2, max_runs=2).explain()
     assert limited.break_even is None
     assert str(limited).endswith("It would stop at any price.")
-    settled = after(0, policy=at(0.0, 0.5, 1.0), candidates=5)
+    settled = after(0, policy=at(0.0, 0.5, 1.0), prior="paper", candidates=5)
     for _ in range(3):
         settled.tell(ask_train(settled), 0.5, 1.0)
     told = settled.explain()
@@ -102,7 +102,7 @@ def test_after_the_stop() -> None:
     assert numbers(told.decision) == numbers(stop)
     lines = str(told).split("\n")
     assert lines[0] == stop.why
-    assert lines[1].startswith(f"In hand: {told.stop_value:.4g} (± ")
+    assert lines[1].startswith(f"Best so far: {told.stop_value:.4g} (± ")
     assert lines[-1] == f"At 0.01 per unit of cost it stops; it would go on below {told.break_even}."
     assert f"with a probability of {told.improves:.0%}." in lines[2]
 
@@ -110,7 +110,7 @@ def test_after_the_stop() -> None:
 def test_where_no_run_is_possible() -> None:
     spent = Tuner(LINE, price=0.01, cost_range=(1, 2), max_cost=2)
     spent.tell(ask_train(spent), 0.5, 1.5)
-    for tuner in (after(2, policy=exact(2), candidates=11), spent):
+    for tuner in (after(2, policy=exact(2), prior="paper", candidates=11), spent):
         told = tuner.explain()
         assert isinstance(told, Explanation)
         assert isinstance(told.decision, Stop)
@@ -136,7 +136,7 @@ def test_the_other_direction_is_the_mirror_image() -> None:
 
 
 def test_an_alarm_is_part_of_it() -> None:
-    tuner = Tuner(LINE, price=1e-4, policy=at(0.0, 0.1, 0.2, 0.3, 0.4, 0.5), candidates=11)
+    tuner = Tuner(LINE, price=1e-4, policy=at(0.0, 0.1, 0.2, 0.3, 0.4, 0.5), prior="paper", candidates=11)
     for k in range(6):
         tuner.tell(ask_train(tuner), 0.9 if k % 2 else 0.1, 1.0)
     assert tuner.alarm is not None

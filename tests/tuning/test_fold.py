@@ -49,7 +49,7 @@ def test_a_tuners_belief_is_the_fold_of_its_history(told: dict[str, Any]) -> Non
 
 def test_it_is_the_posterior_of_all_runs_at_once() -> None:
     """Against the normal equations, on the scale of the whole history."""
-    tuner = Tuner(SQUARE, price=0.003, score_range=(0.5, 0.7), max_runs=6, policy=relaxed(depth=2))
+    tuner = Tuner(SQUARE, price=0.003, score_range=(0.5, 0.7), max_runs=6, policy=relaxed(depth=2), prior="paper")
     play(tuner, bumpy)
     problem, history = tuner.problem, tuner.history
     prior, features = (
@@ -69,8 +69,8 @@ def close(one: Gaussian, two: Gaussian) -> None:
 
 
 def test_failures_are_folded_as_they_were_told() -> None:
-    tuner = Tuner(LINE, price=0.003, policy=at(0.2, 0.4, 0.6, 0.8), candidates=11)
+    tuner = Tuner(LINE, price=0.003, policy=at(0.2, 0.4, 0.6, 0.8), prior="paper", candidates=11)
     for score in (None, 0.6, -1e9, 0.7):
         decision: Any = tuner.ask()
         tuner.tell(decision, score, 1.0, error="failed" if score is None else None)
-    same(learned(problem_of(LINE, 0.003, candidates=11, own_policy=True), tuner.history).belief, tuner.belief)
+    same(learned(problem_of(LINE, 0.003, candidates=11, prior="paper"), tuner.history).belief, tuner.belief)

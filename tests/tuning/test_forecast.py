@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from tests.tuning.cases import LINE, ask_train, hill, numbers
 
-from autobct import Tuner, exact, relaxed
+from autobct import Assessment, Tuner, exact, relaxed
 from autobct.tuning.limits import Left
 
 
 def test_one_run_is_what_the_first_decision_expects() -> None:
     """With room for one run only, the forecast is the mean and spread of that run."""
-    tuner = Tuner(LINE, price=0.01, policy=exact(1), cost_range=(0.5, 2), score_range=(0, 10))
+    tuner = Tuner(LINE, price=0.01, policy=exact(1), prior="paper", cost_range=(0.5, 2), score_range=(0, 10))
     told, first = tuner.forecast(2000), tuner.peek()
     assert told.stopping == {1: 1.0}
     assert told.expected_score == pytest.approx(first.expected_score, abs=4 * told.score_se)
@@ -23,7 +23,7 @@ def test_one_run_is_what_the_first_decision_expects() -> None:
 
 def test_it_keeps_what_the_value_promises() -> None:
     """V_2 with two runs at most is the expected net score, overheads included."""
-    tuner = Tuner(LINE, price=0.05, policy=exact(2), candidates=21, cost_range=(0.5, 2), recall=False)
+    tuner = Tuner(LINE, price=0.05, policy=exact(2), prior="paper", candidates=21, cost_range=(0.5, 2), recall=False)
     told, first = tuner.forecast(1500), tuner.peek()
     nets = told.nets - 0.002 * told.runs
     assert nets.mean() == pytest.approx(first.value, abs=4 * nets.std() / 1500**0.5)
@@ -92,12 +92,12 @@ def test_a_policy_that_never_stops_is_cut_off(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("autobct.tuning.forecast.LONGEST", 5)
 
     def endless(controls: Any, seed: int) -> Any:
-        return lambda state, terms, runs: np.full(len(controls), 1e9)
+        return lambda state, terms, runs: Assessment.by_value(np.full(len(controls), 1e9))
 
     told = Tuner(LINE, price=0.01, candidates=5, policy=endless).forecast(3)
     assert told.capped == 1.0
     assert told.runs.tolist() == [5, 5, 5]
-    assert Tuner(LINE, price=0.1, candidates=5, policy=relaxed(1)).forecast(3).capped == 0.0
+    assert Tuner(LINE, price=0.1, candidates=5, policy=relaxed(1), prior="paper").forecast(3).capped == 0.0
 
 
 @pytest.mark.parametrize("draws", [0, -1, 2.5, "many", True])

@@ -103,7 +103,7 @@ def test_hints_are_part_of_the_settings() -> None:
 
 
 def test_overheads() -> None:
-    assert problem_of({"x": Float(0, 1)}, 0.01, own_policy=True).stated.overhead == OVERHEAD
+    assert problem_of({"x": Float(0, 1)}, 0.01, prior="paper").stated.overhead == OVERHEAD
     assert problem_of({"x": Float(0, 1)}, 0.01).stated.overhead == LEARNED_OVERHEAD
     assert problem_of(SPACE, 0.01).stated.overhead == LEARNED_OVERHEAD
     assert problem_of(SPACE, 0.01, overhead=0.0).stated.overhead == 0.0

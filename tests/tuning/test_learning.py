@@ -13,7 +13,8 @@ from autobct import Categorical, Float, Int, Stop, Train, Tuner
 from autobct.belief.ensemble import MOST
 from autobct.tuning.candidates import AROUND, PROMISING
 from autobct.tuning.first import growth_of
-from autobct.tuning.policy import Frugal
+from autobct.value.assessment import by_ei_per_cost
+from autobct.value.lookahead import one_run_values
 from autobct.value.state import run_price, stop_value
 
 SPACE = {
@@ -85,7 +86,7 @@ def test_candidates_around_the_promising_ones_promise_more() -> None:
         decision = made.ask()
         assert isinstance(decision, Train)
         made.tell(decision, *train(decision.params))
-    values = Frugal()(made._state(), made.problem.terms, 4)
+    values = by_ei_per_cost(made._state(), made.problem.terms, 4).priority
     spread = len(made._spread) if made._spread is not None else 0
     even, near = values[:spread].max(), values[spread : spread + 4 + AROUND].max()
     assert values[spread + 4 + AROUND :].max() > max(even, near)
@@ -217,22 +218,23 @@ def test_time_and_memory_stay_the_same_after_many_runs() -> None:
     assert max(size[2] for size in sizes.values()) <= MOST + 1
 
 
-def test_values_of_the_frugal_policy_are_rates_and_stop_where_no_run_is_worth_its_price() -> None:
+def test_improvement_per_price_ranks_and_the_net_improvement_decides() -> None:
     made = tuner()
     for _ in range(2):
         decision = made.ask()
         assert isinstance(decision, Train)
         made.tell(decision, *train(decision.params))
     state, terms = made._state(), made.problem.terms
-    rule = Frugal()
-    values, net = rule(state, terms, 2), rule.net(state, terms)
+    found, net = by_ei_per_cost(state, terms, 2), one_run_values(state, terms)
     stop, prices = float(stop_value(state)), run_price(state, terms)
-    np.testing.assert_array_equal(values > stop, net > stop)
-    assert values.argmax() == ((net - stop) / prices).argmax()
+    np.testing.assert_allclose(found.value, net, atol=1e-12)
+    np.testing.assert_array_equal(found.priority > 1.0, net > stop)
+    assert found.priority.argmax() == ((net - stop) / prices).argmax()
     decision = made.ask()
     assert isinstance(decision, Train)
-    chosen = values.argmax()
+    chosen = found.priority.argmax()
     assert decision.expected_gain == pytest.approx(float(net[chosen] + prices[chosen] - stop), abs=1e-9)
+    assert decision.value == pytest.approx(float(net[chosen]), abs=1e-9)
 
 
 def test_everything_that_explains_a_decision_works() -> None:

@@ -10,7 +10,7 @@ from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, play
 
 from autobct import Affine, Stop, Train, Tuner, gittins, paper_prior, relaxed
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Deadline, Left, chance_over, costs_at, is_last, tightest
-from autobct.tuning.position import control_values
+from autobct.tuning.position import assessed
 from autobct.value.lookahead import one_run_values
 
 LINEAR = {"prior": paper_prior("synthetic"), "cost_range": Affine(1.0, 3.0)}
@@ -51,7 +51,7 @@ def test_nothing_fits_into_nothing_and_all_into_infinity() -> None:
 @pytest.mark.parametrize("space", [LINE, SQUARE], ids=["line", "square"])
 @pytest.mark.parametrize("most", [0.7, 2.0, 5.0])
 def test_a_budget_is_kept_where_costs_are_what_they_seem(policy: Any, space: Any, most: float) -> None:
-    tuner = Tuner(space, price=1e-4, cost_range=(0.1, 3), policy=policy, max_cost=most)
+    tuner = Tuner(space, price=1e-4, cost_range=(0.1, 3), policy=policy, prior="paper", max_cost=most)
     trained, stop = play(tuner)
     assert tuner.total_cost <= most
     assert len(trained) >= 1
@@ -113,7 +113,9 @@ def test_a_large_budget_changes_nothing() -> None:
 
 def test_a_lookahead_sees_only_what_fits() -> None:
     """A candidate that does not fit looks like the nearest that does, and has no value of its own."""
-    tuner = Tuner(LINE, price=1e-4, policy=at(0.0, 0.2), candidates=11, max_cost=25.0, cost_range=(0.01, 100))
+    tuner = Tuner(
+        LINE, price=1e-4, policy=at(0.0, 0.2), prior="paper", candidates=11, max_cost=25.0, cost_range=(0.01, 100)
+    )
     for cost in (0.5, 3.0):
         tuner.tell(ask_train(tuner), 0.5, cost)
     position = tuner._position()
@@ -123,7 +125,7 @@ def test_a_lookahead_sees_only_what_fits() -> None:
     last_open = int(np.flatnonzero(~position.untried).max())
     for index in barred[barred > last_open]:
         assert position.state.cost.mean[index] == position.state.cost.mean[last_open]
-    values = control_values(position, relaxed(2)(tuner.problem.controls, 0))
+    values = assessed(position, relaxed(2)(tuner.problem.controls, 0)).value
     assert np.all(values[barred] == -np.inf)
     assert np.all(np.isfinite(values[~position.untried]))
 
@@ -134,8 +136,8 @@ def test_a_run_after_which_nothing_fits_is_valued_as_the_last() -> None:
     position, policy = tuner._position(), relaxed(2)(tuner.problem.controls, 0)
     assert position.last.all()
     once = one_run_values(position.state, tuner.problem.terms)
-    np.testing.assert_array_equal(control_values(position, policy), once)
-    assert once.max() < policy(position.state, tuner.problem.terms, 1).max()
+    np.testing.assert_array_equal(assessed(position, policy).value, once)
+    assert once.max() < policy(position.state, tuner.problem.terms, 1).value.max()
     roomy = is_last(position.state, tuner.problem, 9.0, ~position.untried)
     assert not roomy.any()
 

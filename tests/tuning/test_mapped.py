@@ -10,7 +10,7 @@ import pytest
 from tests.tuning.cases import LINE, SQUARE, play
 from tests.value.map_cases import lattice, random_map, random_map_state
 
-from autobct import Affine, Categorical, Float, Int, Stop, Train, Tuner, exact, paper_prior, relaxed
+from autobct import Affine, Assessment, Categorical, Float, Int, Stop, Train, Tuner, exact, paper_prior, relaxed
 from autobct.belief.basis import cubic
 from autobct.belief.prior import default_prior
 from autobct.maps import library, store
@@ -49,16 +49,16 @@ def test_foresight_shrinks_with_every_run_made() -> None:
     state, terms = random_map_state(GAME, CONTROLS, np.random.default_rng(0))
     values, ahead = mapped(value_map)(CONTROLS, 0), foresight(value_map, CONTROLS)
     for runs, left in ((1, 3), (2, 2)):
-        np.testing.assert_array_equal(values(state, terms, runs), ahead.control_values(state, terms, left))
+        np.testing.assert_array_equal(values(state, terms, runs).value, ahead.control_values(state, terms, left))
     for runs in (3, 4, 40):
-        np.testing.assert_array_equal(values(state, terms, runs), on_the_fly(state, terms, depth=2))
+        np.testing.assert_array_equal(values(state, terms, runs).value, on_the_fly(state, terms, depth=2))
 
 
 def test_the_first_run_is_chosen_by_two_lookaheads() -> None:
     value_map = random_map(GAME)
     state, terms = random_map_state(GAME, CONTROLS, np.random.default_rng(0))
     expected = foresight(value_map, CONTROLS).on_top(state, terms, 3, depth=2)
-    np.testing.assert_array_equal(mapped(value_map)(CONTROLS, 0)(state, terms, 0), expected)
+    np.testing.assert_array_equal(mapped(value_map)(CONTROLS, 0)(state, terms, 0).value, expected)
 
 
 @pytest.mark.parametrize("recall", [False, True])
@@ -77,8 +77,8 @@ def test_a_shorter_horizon_starts_with_less_foresight() -> None:
     state, terms = random_map_state(GAME, CONTROLS, np.random.default_rng(1))
     values = mapped(value_map, horizon=3)(CONTROLS, 0)
     ahead = foresight(value_map, CONTROLS)
-    np.testing.assert_array_equal(values(state, terms, 0), ahead.on_top(state, terms, 1, depth=2))
-    np.testing.assert_array_equal(values(state, terms, 1), on_the_fly(state, terms, depth=2))
+    np.testing.assert_array_equal(values(state, terms, 0).value, ahead.on_top(state, terms, 1, depth=2))
+    np.testing.assert_array_equal(values(state, terms, 1).value, on_the_fly(state, terms, depth=2))
 
 
 def test_relaxed_use_is_the_same_map_for_ever() -> None:
@@ -87,14 +87,14 @@ def test_relaxed_use_is_the_same_map_for_ever() -> None:
     values, ahead = relaxed(1, terminal=value_map, damping=0.02)(CONTROLS, 0), foresight(value_map, CONTROLS)
     for runs in (0, 7):
         expected = ahead.control_values(state, terms, 4, damping=0.02)
-        np.testing.assert_array_equal(values(state, terms, runs), expected)
+        np.testing.assert_array_equal(values(state, terms, runs).value, expected)
 
 
 @pytest.mark.parametrize("game", [(1, "log-linear", True), (1, "linear", False), (2, "linear", True)])
 def test_on_the_fly_steps_on_top_of_a_map(game: tuple[int, str, bool]) -> None:
     value_map, controls = random_map(game), lattice(7, game[0])
     state, terms = random_map_state(game, controls, np.random.default_rng(3))
-    values = relaxed(2, terminal=value_map)(controls, 0)(state, terms, 0)
+    values = relaxed(2, terminal=value_map)(controls, 0)(state, terms, 0).value
     assert values.shape == (len(controls),)
     assert np.isfinite(values).all()
     expected = foresight(value_map, controls).on_top(state, terms, 4, depth=2)
@@ -106,10 +106,10 @@ def test_exact_use_looks_through_to_the_last_run() -> None:
     state, terms = random_map_state(GAME, CONTROLS, np.random.default_rng(4))
     values, ahead = exact(5, value_map=value_map)(CONTROLS, 0), foresight(value_map, CONTROLS)
     for runs, left in enumerate((4, 3, 2)):
-        np.testing.assert_array_equal(values(state, terms, runs), ahead.control_values(state, terms, left))
-    np.testing.assert_array_equal(values(state, terms, 3), on_the_fly(state, terms, depth=2))
-    np.testing.assert_array_equal(values(state, terms, 4), one_run_values(state, terms))
-    assert np.all(values(state, terms, 5) == -np.inf)
+        np.testing.assert_array_equal(values(state, terms, runs).value, ahead.control_values(state, terms, left))
+    np.testing.assert_array_equal(values(state, terms, 3).value, on_the_fly(state, terms, depth=2))
+    np.testing.assert_array_equal(values(state, terms, 4).value, one_run_values(state, terms))
+    assert np.all(values(state, terms, 5).value == -np.inf)
 
 
 @pytest.mark.parametrize("policy", [mapped, lambda value_map, horizon: exact(horizon, value_map=value_map)])
@@ -135,7 +135,7 @@ def test_a_map_is_not_a_policy() -> None:
 
 
 def test_a_map_of_the_callers_that_fits_is_used() -> None:
-    tuner = Tuner(LINE, price=0.01, policy=mapped(random_map(GAME)))
+    tuner = Tuner(LINE, price=0.01, policy=mapped(random_map(GAME)), prior="paper")
     assert tuner.policy_note == "A value map of the caller's."
     trained, _ = play(tuner)
     assert trained
@@ -155,19 +155,19 @@ def test_a_map_of_the_callers_that_does_not_fit_is_refused_with_the_lines_that_d
 
 def test_a_map_for_a_line_does_not_fit_a_square() -> None:
     with pytest.raises(MapMismatch, match="map: basis cubic in 1-D\nproblem: score basis additive-quartic in 2-D"):
-        Tuner(SQUARE, price=0.01, policy=mapped(random_map(GAME)))
+        Tuner(SQUARE, price=0.01, policy=mapped(random_map(GAME)), prior="paper")
 
 
 def test_too_few_candidates_for_a_map() -> None:
     with pytest.raises(MapMismatch, match="3 candidates tell 3"):
-        Tuner({"x": Int(1, 3)}, price=0.01, policy=mapped(random_map(GAME)))
+        Tuner({"x": Int(1, 3)}, price=0.01, policy=mapped(random_map(GAME)), prior="paper")
 
 
 def test_without_shipped_maps_it_is_depth_two(maps: Path) -> None:
     tuner = Tuner(LINE, price=0.01, **FIXED)
     assert tuner.policy_note == "Depth 2 on the fly: no map for such a problem came with the package."
     state, terms = tuner._state(), tuner.problem.terms
-    np.testing.assert_array_equal(tuner._values(state, terms, 0), on_the_fly(state, terms, depth=2))
+    np.testing.assert_array_equal(tuner._values(state, terms, 0).value, on_the_fly(state, terms, depth=2))
 
 
 @pytest.mark.parametrize("name", ["1d-log-recall", "1d-log-linear-recall"])
@@ -177,7 +177,7 @@ def test_a_shipped_map_that_fits_is_used(maps: Path, name: str) -> None:
     assert tuner.policy_note == f"The value map {name} that came with the package."
     state, terms = tuner._state(), tuner.problem.terms
     expected = foresight(random_map(GAME), tuner.problem.controls).on_top(state, terms, 3, depth=2)
-    np.testing.assert_allclose(tuner._values(state, terms, 0), expected, atol=1e-9)
+    np.testing.assert_allclose(tuner._values(state, terms, 0).value, expected, atol=1e-9)
     play(tuner)
 
 
@@ -244,13 +244,13 @@ def test_numbers_alone_have_the_papers_bases() -> None:
 def test_failed_candidates_and_few_of_them() -> None:
     """With failures the lookahead sees the nearest other candidates; the values stay numbers."""
     for count in (5, 9, 60):
-        tuner = Tuner(LINE, price=0.01, candidates=count, policy=mapped(random_map(GAME)))
+        tuner = Tuner(LINE, price=0.01, candidates=count, policy=mapped(random_map(GAME)), prior="paper")
         for _ in range(4):
             decision = tuner.ask()
             if not hasattr(decision, "trial"):
                 break
             tuner.tell(decision, error="diverged", cost=0.1)
-            values = tuner._values(tuner._state(), tuner.problem.terms, 1)
+            values = tuner._values(tuner._state(), tuner.problem.terms, 1).value
             assert np.isfinite(values).all()
 
 
@@ -268,7 +268,7 @@ def test_a_run_that_only_puts_off_the_best_one_is_not_made() -> None:
     ]
 
     def as_told(controls: np.ndarray, seed: int) -> Any:
-        return lambda state, terms, runs: -np.abs(controls - told[runs][0]).max(axis=1) + 1e6
+        return lambda state, terms, runs: Assessment.by_value(-np.abs(controls - told[runs][0]).max(axis=1) + 1e6)
 
     price = 0.0856
     tuner = Tuner(SQUARE, price=price, score_range=(80, 90), policy=as_told)

@@ -12,11 +12,11 @@ from autobct import Float, Int, Train, Tuner, mapped, paper_prior, relaxed, tune
 from autobct.belief.prior import default_prior
 from autobct.maps.library import shipped_map
 from autobct.tuning.first import basis_for, plain
-from autobct.tuning.fitting import DEAR, WhereItFits
-from autobct.tuning.policy import Frugal
-from autobct.tuning.position import deciding
+from autobct.tuning.fitting import DEAR, OneRunFirst, WhereItFits
+from autobct.tuning.position import assessed
 from autobct.tuning.problem import problem_of
 from autobct.tuning.space import Space
+from autobct.value.assessment import by_ei_per_cost
 from autobct.value.map_spec import units_of_lambda
 from autobct.value.state import State, Terms
 
@@ -29,8 +29,9 @@ def hill(params: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def fitting(tuner: Tuner) -> WhereItFits:
-    assert isinstance(tuner._values, WhereItFits)
-    return tuner._values
+    assert isinstance(tuner._values, OneRunFirst)
+    assert isinstance(tuner._values.later, WhereItFits)
+    return tuner._values.later
 
 
 # ---- the paper, when it is asked for
@@ -47,12 +48,12 @@ PINNED: dict[str, tuple[dict[str, Any], list[tuple[float, ...]], float]] = {
         0.432114,
     ),
     "depth 2 of the user's": (
-        {"price": 0.01, "policy": relaxed(depth=2)},
+        {"price": 0.01, "policy": relaxed(depth=2), "prior": "paper"},
         [(0.11,), (0.0,), (1.0,), (0.26,)],
         0.540429,
     ),
     "a map of the user's": (
-        {"price": 0.01, "policy": mapped(shipped_map("1d-log-recall"))},
+        {"price": 0.01, "policy": mapped(shipped_map("1d-log-recall")), "prior": "paper"},
         [(0.43,), (0.0,), (1.0,)],
         0.578004,
     ),
@@ -62,7 +63,7 @@ PINNED: dict[str, tuple[dict[str, Any], list[tuple[float, ...]], float]] = {
         0.797746,
     ),
     "2-D, depth 2 of the user's": (
-        {"price": 0.01, "policy": relaxed(depth=2)},
+        {"price": 0.01, "policy": relaxed(depth=2), "prior": "paper"},
         [(0.2, 0.1), (1.0, 0.0), (0.0, 1.0), (0.0, 0.2), (0.0, 0.0), (0.3, 0.4), (0.5, 0.7), (0.3, 0.5)],
         0.527469,
     ),
@@ -80,8 +81,8 @@ def test_the_papers_basis_and_scale_decide_as_ever(
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
-def test_a_policy_of_the_users_has_the_fixed_scale(space: dict[str, Any]) -> None:
-    prior = Tuner(space, price=0.01, policy=relaxed(1), cost_range=(1, 10)).problem.prior
+def test_the_papers_scale_is_asked_for_by_name(space: dict[str, Any]) -> None:
+    prior = Tuner(space, price=0.01, prior="paper", cost_range=(1, 10)).problem.prior
     assert prior.ensemble is None
     fixed = default_prior(basis_for(Space.of(space)))
     np.testing.assert_array_equal(prior.belief.score.mean, fixed.belief.score.mean)
@@ -177,33 +178,36 @@ def test_the_map_decides_where_a_run_is_dear(space: dict[str, Any]) -> None:
     dear = DEAR * both.spec.prices[0]
     for share, policy in ((0.5 * dear, both.otherwise), (2 * dear, both.on_map), (1e6, both.otherwise)):
         terms = at_price(tuner, share)
-        assert both.at(state, terms, 1) is policy
-        np.testing.assert_array_equal(both(state, terms, 1), policy(state, terms, 1))
-        assert isinstance(both.at(state, terms, 0), Frugal)  # the first run
-    assert isinstance(both.otherwise, Frugal)
+        assert both.at(state, terms) is policy
+        np.testing.assert_array_equal(both(state, terms, 1).value, policy(state, terms, 1).value)
+        first = by_ei_per_cost(state, terms, 0)
+        np.testing.assert_array_equal(tuner._values(state, terms, 0).priority, first.priority)
+    assert both.otherwise is by_ei_per_cost
 
 
 def test_beyond_two_numbers_there_is_no_map() -> None:
     cube = {**SQUARE, "z": Float(0, 1)}
-    assert isinstance(Tuner(cube, price=0.01)._values, Frugal)
+    assert Tuner(cube, price=0.01)._values is by_ei_per_cost
     last = Tuner(cube, price=0.01, recall=False)
     last.tell(ask_train(last), 0.7, 1.0)
-    both, state = fitting(last), last._state()
-    assert both.at(state, last.problem.terms, 1) is both.otherwise
-    assert isinstance(both.at(state, last.problem.terms, 0), Frugal)
+    first, state = last._values, last._state()
+    assert isinstance(first, OneRunFirst)
+    assert first.at(state, 1) is first.later
+    assert first.at(state, 0) is by_ei_per_cost
 
 
 def test_who_decides_in_a_position() -> None:
     tuner = Tuner(LINE, price=1.0)
     tuner.tell(ask_train(tuner), 0.7, 1.0)
     both, terms = fitting(tuner), tuner.problem.terms
-    assert deciding(tuner._position(), both, terms) is both.on_map
-    other = relaxed(depth=2)(tuner.problem.controls, 0)
-    assert deciding(tuner._position(), other, terms) is other
+    assert both.at(tuner._state(), terms) is both.on_map
     failing = Tuner(LINE, price=0.1)
     failing.tell(ask_train(failing), error="out of memory", cost=1.0)
     failing.tell(ask_train(failing), 0.7, 1.0)
-    assert isinstance(deciding(failing._position(), fitting(failing), terms), Frugal)
+    position = failing._position()
+    assert position.feasibility is not None
+    alone = assessed(position, by_ei_per_cost)
+    np.testing.assert_array_equal(assessed(position, failing._values).priority, alone.priority)
 
 
 @pytest.mark.parametrize("space", [LINE, SQUARE, {**SQUARE, "z": Float(0, 1)}], ids=["line", "square", "cube"])
@@ -228,7 +232,7 @@ def test_a_batch_of_states_is_decided_one_by_one() -> None:
     both = fitting(one)
     states = [tuner._state() for tuner in (one, two)]
     terms = at_price(one, 0.5 * DEAR * both.spec.prices[0])
-    assert [both.at(state, terms, 1) is both.on_map for state in states] == [False, True]
+    assert [both.at(state, terms) is both.on_map for state in states] == [False, True]
 
     def stacked(part: Callable[[State], np.ndarray]) -> np.ndarray:
         return np.stack([part(state) for state in states])
@@ -241,8 +245,10 @@ def test_a_batch_of_states_is_decided_one_by_one() -> None:
         stacked(lambda x: x.cost_noise),
         np.stack([state.kept for state in states]),
     )
-    for values, state in zip(both(batch, terms, 1), states, strict=True):
-        np.testing.assert_allclose(values, both(state, terms, 1), atol=1e-6)
+    found = both(batch, terms, 1)
+    for value, priority, state in zip(found.value, found.priority, states, strict=True):
+        np.testing.assert_allclose(value, both(state, terms, 1).value, atol=1e-6)
+        np.testing.assert_allclose(priority, both(state, terms, 1).priority, atol=1e-6)
 
 
 def test_what_the_note_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 from tests.tuning.cases import LINE, ask_train, hill
 
 import autobct
-from autobct import Stop, Tuner, exact, gittins, paper_prior, relaxed, sampled
+from autobct import Stop, Tuner, ei_per_cost, exact, frugal, gittins, paper_prior, relaxed, sampled
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
 from autobct.tuning.policy import Policy
-from autobct.value.gittins import gittins_indices
+from autobct.value.acquisition import gittins_index
 from autobct.value.on_the_fly import on_the_fly, promising
 from autobct.value.state import State, Terms, keep, stop_value, view
 
@@ -24,7 +24,7 @@ STATE = view(PRIOR.belief, PRIOR.model, GRID)
 
 
 def values(policy: Policy, *, state: State = STATE, terms: Terms = TERMS, runs: int = 0, seed: int = 0) -> Array:
-    return policy(GRID, seed)(state, terms, runs)
+    return policy(GRID, seed)(state, terms, runs).value
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -97,7 +97,9 @@ def test_sampled_smooths_over_the_controls() -> None:
 
 def test_gittins_is_the_index_of_the_same_belief() -> None:
     state = keep(STATE, np.array([3]))
-    np.testing.assert_array_equal(values(gittins(), state=state, runs=2), gittins_indices(state, TERMS))
+    found = gittins()(GRID, 0)(state, TERMS, 2)
+    np.testing.assert_array_equal(found.priority, gittins_index(state, TERMS))
+    np.testing.assert_array_equal(found.value > stop_value(state), found.priority > stop_value(state))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_bad_arguments(build: Callable[[], Policy], message: str) -> None:
         build()
 
 
-@pytest.mark.parametrize("policy", [relaxed, exact, sampled, gittins, "relaxed", 2])
+@pytest.mark.parametrize("policy", [relaxed, exact, sampled, gittins, ei_per_cost, frugal, "relaxed", 2])
 def test_a_policy_comes_from_a_call(policy: Any) -> None:
     with pytest.raises(TypeError, match=r"^policy must come from a call, got .*; write e.g. policy=relaxed\(depth=2\)"):
         Tuner(LINE, price=0.1, policy=policy)
@@ -142,11 +144,11 @@ def test_on_the_same_history_damping_lowers_every_value_and_never_turns_a_stop_i
     price: float, damping: float
 ) -> None:
     """Scores are positive, so (1 - epsilon) V <= V; asked about one and the same belief."""
-    plain = Tuner(LINE, price=price, policy=relaxed(2))
+    plain = Tuner(LINE, price=price, policy=relaxed(2), prior="paper")
     cautious = relaxed(2, damping=damping)(plain.problem.controls, 0)
     while True:
         state = plain._state()
-        lowered = cautious(state, plain.problem.terms, len(plain.history))
+        lowered = cautious(state, plain.problem.terms, len(plain.history)).value
         decision = plain.ask()
         if isinstance(decision, Stop):
             assert lowered.max() <= stop_value(state)
@@ -164,9 +166,7 @@ def test_damping_stops_no_later_on_the_same_history(recall: bool) -> None:
     while isinstance(decision := tuner.ask(), autobct.Train):
         tuner.tell(decision, *hill(decision.params))
         state = tuner._state()
-        best = {
-            damping: control_values(state, tuner.problem.terms, 0).max() for damping, control_values in looking.items()
-        }
+        best = {damping: assess(state, tuner.problem.terms, 0).value.max() for damping, assess in looking.items()}
         margins.append(best[0.0] - best[0.02])
     assert len(margins) > 1
     assert min(margins) >= 0.0
@@ -185,7 +185,7 @@ def test_beyond_two_coordinates_later_runs_may_come_back_to_the_model_in_hand(re
     assert set(state.kept) <= set(chosen)
     assert int(state.score.mean.argmax()) in chosen
     assert len(chosen) <= 24 + state.kept.size
-    found = relaxed(2)(tuner.problem.controls, 0)(state, terms, 1).max()
+    found = relaxed(2)(tuner.problem.controls, 0)(state, terms, 1).value.max()
     evenly = on_the_fly(state, terms, depth=2).max()
     assert found >= evenly - 1e-3
     assert found > stop_value(state)

@@ -103,7 +103,7 @@ def test_terms_are_what_the_user_said() -> None:
     assert (terms.recall, terms.overhead) == (False, 0.5)
     assert problem_of(LINE, 0.1).terms.recall
     assert problem_of(LINE, 0.1).terms.overhead == LEARNED_OVERHEAD
-    assert problem_of(LINE, 0.1, own_policy=True).terms.overhead == OVERHEAD
+    assert problem_of(LINE, 0.1, prior="paper").terms.overhead == OVERHEAD
     assert problem_of(LINE, 0.1, prior=PAPER).terms.cost_model is LINEAR
 
 
@@ -221,7 +221,11 @@ TWO_D = paper_prior("cnn-2d")
         ({"cost_range": Affine(-1, 10)}, "cost_range must not be negative.*write e.g."),
         ({"prior": TWO_D}, "prior is for 2 coordinates but the space has 1; use bases with dim=1"),
         ({"prior": PAPER, "space": SQUARE}, "prior is for 1 coordinate but the space has 2; use bases with dim=2"),
-        ({"prior": "synthetic"}, r"prior must be a Prior, got 'synthetic'; write e.g. paper_prior\('synthetic'\)"),
+        (
+            {"prior": "papre"},
+            "prior must be a Prior or one of 'paper', 'synth.*, got 'papre'; write e.g. prior='paper'",
+        ),
+        ({"prior": 0.5}, "prior must be a Prior or one of 'paper', .*, got 0.5; write e.g. prior='paper'"),
         ({"recall": "last"}, "recall must be True or False, got 'last'; write recall=True"),
         ({"recall": None}, "recall must be True or False.*write"),
         ({"candidates": 1}, "candidates must be a whole number of at least 2, got 1; write e.g. 101"),

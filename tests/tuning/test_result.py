@@ -18,7 +18,7 @@ PRICES = (0.0005, 0.002, 0.01, 0.05, 0.2, 1.0)
 
 
 def test_a_higher_price_would_have_stopped_earlier_and_a_lower_one_not_at_all() -> None:
-    result = tune(hill, LINE, price=0.01, policy=relaxed(2))
+    result = tune(hill, LINE, price=0.01, policy=relaxed(2), prior="paper")
     told = result.what_if(PRICES)
     assert [what.price for what in told] == [Price(price, 1.0, "") for price in PRICES]
     stops = [what.runs for what in told]
@@ -67,7 +67,7 @@ def test_limits_are_not_prices() -> None:
 
 
 def test_failures_before_the_first_success_stop_nothing() -> None:
-    tuner = Tuner(LINE, price=0.001, policy=at(0.0, 0.5), candidates=11)
+    tuner = Tuner(LINE, price=0.001, policy=at(0.0, 0.5), prior="paper", candidates=11)
     for score in (None, 0.5):
         decision: Any = tuner.ask()
         tuner.tell(decision, score, 1.0, error=None if score else "failed")
@@ -85,7 +85,7 @@ def test_less_is_better_when_minimising() -> None:
 
 
 def test_in_words() -> None:
-    result = tune(hill, LINE, price=0.01, policy=relaxed(2))
+    result = tune(hill, LINE, price=0.01, policy=relaxed(2), prior="paper")
     on, off = result.what_if(["0.0001 per unit", 0.2])
     assert str(on) == f"At 0.0001 per unit of cost it would have gone on after {len(result.history)} runs."
     assert str(off).startswith(f"At 0.2 per unit of cost it would have stopped after {off.runs} runs with x=")

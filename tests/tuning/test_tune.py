@@ -11,6 +11,7 @@ from tests.tuning.cases import LINE, SQUARE, hill, numbers
 import autobct
 from autobct import (
     AffineLog,
+    Assessment,
     Categorical,
     Float,
     Int,
@@ -83,7 +84,8 @@ def test_params_belong_to_the_caller() -> None:
 
 def test_the_same_seed_gives_the_same_run() -> None:
     one, two, other = (
-        tune(hill, LINE, price=0.003, policy=sampled(2, samples=30), candidates=21, seed=seed) for seed in (3, 3, 4)
+        tune(hill, LINE, price=0.003, policy=sampled(2, samples=30), prior="paper", candidates=21, seed=seed)
+        for seed in (3, 3, 4)
     )
     assert [numbers(decision) for decision in one.decisions] == [numbers(decision) for decision in two.decisions]
     assert one.params == two.params
@@ -334,7 +336,7 @@ def test_the_best_or_the_last() -> None:
 
 def test_limits() -> None:
     assert len(tune(hill, LINE, price=1e-6, max_runs=2).history) == 2
-    assert len(tune(hill, LINE, price=1e-6, policy=exact(2), candidates=21).history) == 2
+    assert len(tune(hill, LINE, price=1e-6, policy=exact(2), prior="paper", candidates=21).history) == 2
 
 
 def test_the_papers_prior() -> None:
@@ -459,7 +461,7 @@ def test_bad_input_names_the_argument_and_what_to_write(changed: dict[str, Any],
 
 def test_a_policy_that_never_trains_is_told_apart_from_failures() -> None:
     def never(controls: Any, seed: int) -> Any:
-        return lambda state, terms, runs: np.full(len(controls), -np.inf)
+        return lambda state, terms, runs: Assessment.by_value(np.full(len(controls), -np.inf))
 
     with pytest.raises(TuningError, match=r"^no run finished$") as raised:
         tune(hill, LINE, price=0.1, policy=never)

@@ -9,7 +9,21 @@ import pytest
 from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, numbers, play, replayed
 
 import autobct
-from autobct import Affine, AffineLog, Categorical, Float, Int, Stop, Train, Tuner, exact, gittins, paper_prior, relaxed
+from autobct import (
+    Affine,
+    AffineLog,
+    Assessment,
+    Categorical,
+    Float,
+    Int,
+    Stop,
+    Train,
+    Tuner,
+    exact,
+    gittins,
+    paper_prior,
+    relaxed,
+)
 from autobct.belief.arrays import Array
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, Terms, score_gains, variance
@@ -159,7 +173,7 @@ def test_asking_after_a_stop_gives_the_same_stop() -> None:
 
 
 def test_the_belief_is_the_kalman_filter_of_prior_and_history() -> None:
-    tuner = Tuner(LINE, price=0.003, score_range=(0.4, 1), cost_range=(0.1, 2), policy=relaxed(depth=2))
+    tuner = Tuner(LINE, price=0.003, score_range=(0.4, 1), cost_range=(0.1, 2), policy=relaxed(depth=2), prior="paper")
     play(tuner)
     assert len(tuner.history) > 1
     model, belief = tuner.problem.prior.model, tuner.problem.prior.belief
@@ -171,7 +185,7 @@ def test_the_belief_is_the_kalman_filter_of_prior_and_history() -> None:
 
 
 def test_a_failure_is_weak_evidence_of_a_low_score_and_full_evidence_of_its_cost() -> None:
-    tuner, other = (Tuner(LINE, price=0.01, policy=relaxed(depth=2)) for _ in range(2))
+    tuner, other = (Tuner(LINE, price=0.01, policy=relaxed(depth=2), prior="paper") for _ in range(2))
     first = ask_train(tuner)
     before = tuner.believed_score(first.control)
     tuner.tell(first, error="out of memory", cost=1.5)
@@ -259,7 +273,7 @@ def test_runs_under_way_count_towards_max_runs() -> None:
 
 
 def test_runs_under_way_count_towards_the_horizon() -> None:
-    tuner = Tuner(LINE, price=1e-6, policy=exact(2), candidates=21)
+    tuner = Tuner(LINE, price=1e-6, policy=exact(2), prior="paper", candidates=21)
     first, second = ask_train(tuner), ask_train(tuner)
     assert isinstance(tuner.ask(), Stop)
     tuner.tell(second, 0.5, 1.0)
@@ -270,7 +284,7 @@ def test_runs_under_way_count_towards_the_horizon() -> None:
 
 
 def test_retraining_the_first_model_makes_it_the_last() -> None:
-    tuner = Tuner(LINE, price=0.01, recall=False, policy=at(0.2, 0.8, 0.2), candidates=11)
+    tuner = Tuner(LINE, price=0.01, recall=False, policy=at(0.2, 0.8, 0.2), prior="paper", candidates=11)
     for score in (0.5, 0.9):
         tuner.tell(ask_train(tuner), score, 1.0)
     again = ask_train(tuner)
@@ -285,7 +299,7 @@ def test_retraining_the_first_model_makes_it_the_last() -> None:
 def test_recall_returns_the_best_believed_and_the_paper_the_last() -> None:
     scores = {0.2: 0.5, 0.5: 0.9, 0.8: 0.3}
     for recall, best in ((True, 0.5), (False, 0.8)):
-        tuner = Tuner(LINE, price=0.01, recall=recall, policy=at(*scores), candidates=11)
+        tuner = Tuner(LINE, price=0.01, recall=recall, policy=at(*scores), prior="paper", candidates=11)
         trained, stop = play(tuner, lambda params: (scores[params["x"]], 1.0))
         assert [decision.params["x"] for decision in trained] == [0.2, 0.5, 0.8]
         assert tuner.best is not None
@@ -295,7 +309,7 @@ def test_recall_returns_the_best_believed_and_the_paper_the_last() -> None:
 
 def test_recall_believes_all_runs_and_not_one_lucky_score() -> None:
     scores = iter([0.9, 0.55, 0.5, 0.85, 0.85, 0.85])
-    tuner = Tuner(LINE, price=0.01, policy=at(0.2, 0.2, 0.2, 0.8, 0.8, 0.8), candidates=11)
+    tuner = Tuner(LINE, price=0.01, policy=at(0.2, 0.2, 0.2, 0.8, 0.8, 0.8), prior="paper", candidates=11)
     play(tuner, lambda params: (next(scores), 1.0))
     assert max(tuner.history, key=lambda run: run.score or 0.0).params == {"x": 0.2}
     assert tuner.best is tuner.history[-1]
@@ -303,7 +317,7 @@ def test_recall_believes_all_runs_and_not_one_lucky_score() -> None:
 
 def test_an_early_model_whose_retraining_failed_can_be_returned() -> None:
     for recall in (True, False):
-        tuner = Tuner(LINE, price=0.01, recall=recall, policy=at(0.3, 0.3, 0.8), candidates=11)
+        tuner = Tuner(LINE, price=0.01, recall=recall, policy=at(0.3, 0.3, 0.8), prior="paper", candidates=11)
         good = tuner.tell(ask_train(tuner), 0.9, 1.0)
         tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)
         assert tuner.best is good
@@ -330,7 +344,7 @@ def test_lookahead_does_not_count_on_a_control_that_failed() -> None:
 
 
 def test_a_failed_control_looks_like_its_nearest_neighbour() -> None:
-    tuner = Tuner(LINE, price=0.01, policy=at(0.5, 0.6), candidates=11)
+    tuner = Tuner(LINE, price=0.01, policy=at(0.5, 0.6), prior="paper", candidates=11)
     for _ in range(2):
         tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)
     state = tuner._state()
@@ -340,7 +354,7 @@ def test_a_failed_control_looks_like_its_nearest_neighbour() -> None:
 
 
 def test_nothing_more_is_to_be_learned_at_a_failed_control_in_hand() -> None:
-    tuner = Tuner(LINE, price=0.01, policy=at(0.3, 0.3), candidates=11)
+    tuner = Tuner(LINE, price=0.01, policy=at(0.3, 0.3), prior="paper", candidates=11)
     tuner.tell(ask_train(tuner), 0.9, 1.0)
     tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)
     state = tuner._state()
@@ -371,7 +385,7 @@ def test_max_runs() -> None:
 
 @pytest.mark.parametrize("horizon", [1, 2, 3])
 def test_the_horizon_of_the_exact_method(horizon: int) -> None:
-    trained, stop = play(Tuner(LINE, price=1e-6, policy=exact(horizon), candidates=21))
+    trained, stop = play(Tuner(LINE, price=1e-6, policy=exact(horizon), prior="paper", candidates=21))
     assert len(trained) == horizon
     assert stop.reason == "horizon"
 
@@ -382,13 +396,13 @@ def test_a_decision_needs_no_more_after_many_runs_than_after_few() -> None:
     seen: list[tuple[int, ...]] = []
 
     def wandering(candidates: Array, seed: int) -> Any:
-        def values(state: State, terms: Terms, runs: int) -> Array:
+        def values(state: State, terms: Terms, runs: int) -> Assessment:
             seen.append((*state.score.cov.shape, *state.cost.cov.shape, *state.kept.shape))
-            return 1e3 + np.random.default_rng(runs).random(len(candidates))
+            return Assessment.by_value(1e3 + np.random.default_rng(runs).random(len(candidates)))
 
         return values
 
-    tuner = Tuner(LINE, price=1e-6, policy=wandering)
+    tuner = Tuner(LINE, price=1e-6, policy=wandering, prior="paper")
     for told in range(300):
         if told in (10, 299):
             before = len(seen)

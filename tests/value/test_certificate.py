@@ -10,8 +10,8 @@ from tests.value.exact_problems import few_controls, one_weight, pandora
 from autobct.belief.basis import cubic
 from autobct.belief.gaussian import Gaussian, Truth
 from autobct.belief.model import Model
+from autobct.value.assessment import Assessment, by_gittins_index
 from autobct.value.certificate import Certificate, certified_decision, certify
-from autobct.value.gittins import gittins_indices
 from autobct.value.lookahead import one_run_value
 from autobct.value.on_the_fly import on_the_fly
 from autobct.value.simulate import draw_luck
@@ -20,15 +20,15 @@ from autobct.value.worth import CAP, Estimate, difference, mean_with_controls, p
 
 
 def depth(runs: int):
-    return lambda state, terms, made: on_the_fly(state, terms, depth=runs)
+    return lambda state, terms, made: Assessment.by_value(on_the_fly(state, terms, depth=runs))
 
 
 def index(state, terms, made):
-    return gittins_indices(state, terms)
+    return by_gittins_index(state, terms, made)
 
 
 def never_stops(state, terms, made):
-    return np.full(state.score.mean.shape, 1e9)
+    return Assessment.by_value(np.full(state.score.mean.shape, 1e9))
 
 
 def worth(policy, start: State, terms: Terms, draws: int, seed: int = 0) -> Estimate:

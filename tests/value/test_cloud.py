@@ -13,6 +13,7 @@ from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior, default_prior, paper_prior
+from autobct.value.assessment import Assessment, ByValue
 from autobct.value.cloud import (
     concatenate,
     control_grid,
@@ -262,8 +263,8 @@ def test_other_dimensions_are_refused() -> None:
 # --- states of a policy ---
 
 
-def two_ahead(state: State, terms: Terms, made: int) -> Array:
-    return on_the_fly(state, terms, depth=2)
+def two_ahead(state: State, terms: Terms, made: int) -> Assessment:
+    return Assessment.by_value(on_the_fly(state, terms, depth=2))
 
 
 @pytest.mark.parametrize("terms", [PAPER, RECALL, LOG])
@@ -271,7 +272,7 @@ def test_policy_states_go_past_the_stop(terms: Terms) -> None:
     prior = paper_prior("synthetic") if terms.cost_model is PAPER.cost_model else default_prior(cubic())
     states = list(policy_states(two_ahead, prior, grid(7), terms, 30, 4, rng=np.random.default_rng(1), batch=20))
     assert [len(state.score.mean) for state in states] == [1, 20, 20, 20, 20, 1, 10, 10, 10, 10]
-    stopped = [two_ahead(state, terms, 1).max(axis=-1) <= stop_value(state) for state in states[1:5]]
+    stopped = [two_ahead(state, terms, 1).value.max(axis=-1) <= stop_value(state) for state in states[1:5]]
     assert stopped[0].any()
     assert not stopped[0].all()
     assert all(state.kept.shape[-1] >= 1 for state in states[1:5])
@@ -292,7 +293,9 @@ def test_policy_states_before_the_stop_are_those_of_the_simulation() -> None:
 def test_policy_cloud_is_in_weight_space() -> None:
     prior = paper_prior("synthetic")
     cloud = list(
-        policy_cloud(lambda s, t, n: one_run_values(s, t), prior, grid(7), PAPER, 9, 2, rng=np.random.default_rng(3))
+        policy_cloud(
+            ByValue(lambda s, t, n: one_run_values(s, t)), prior, grid(7), PAPER, 9, 2, rng=np.random.default_rng(3)
+        )
     )
     np.testing.assert_allclose(cloud[0].score.mean[0], prior.belief.score.mean, atol=1e-10)
     np.testing.assert_allclose(cloud[0].cost.cov[0], prior.belief.cost.cov, atol=1e-10)

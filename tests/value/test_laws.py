@@ -14,7 +14,7 @@ from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
-from autobct.value.gittins import gittins_indices
+from autobct.value.acquisition import gittins_index
 from autobct.value.lookahead import one_run_values
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.state import State, Terms, keep, view
@@ -79,8 +79,8 @@ def test_shift(terms: Terms, seed: int, shift: float) -> None:
         values = on_the_fly(seen(belief, model, terms, 4), terms, depth=depth)
         moved = on_the_fly(seen(lifted, model, terms, 4), terms, depth=depth)
         np.testing.assert_allclose(moved, values + shift, rtol=0, atol=1e-9)
-    indices = gittins_indices(seen(belief, model, terms), terms)
-    np.testing.assert_allclose(gittins_indices(seen(lifted, model, terms), terms), indices + shift, atol=1e-9)
+    indices = gittins_index(seen(belief, model, terms), terms)
+    np.testing.assert_allclose(gittins_index(seen(lifted, model, terms), terms), indices + shift, atol=1e-9)
 
 
 @pytest.mark.parametrize("terms", ALL_TERMS, ids=TERMS_IDS)
@@ -103,8 +103,8 @@ def test_units(terms: Terms, seed: int, a: float, b: float) -> None:
         values = on_the_fly(seen(belief, model, terms, 4), terms, depth=depth)
         found = on_the_fly(seen(Belief(score, cost), scaled, new_terms, 4), new_terms, depth=depth)
         np.testing.assert_allclose(found, a * values, rtol=1e-9, atol=1e-9)
-    indices = gittins_indices(seen(belief, model, terms), terms)
-    found = gittins_indices(seen(Belief(score, cost), scaled, new_terms), new_terms)
+    indices = gittins_index(seen(belief, model, terms), terms)
+    found = gittins_index(seen(Belief(score, cost), scaled, new_terms), new_terms)
     np.testing.assert_allclose(found, a * indices, rtol=1e-7, atol=1e-7)
 
 

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from tests.value.cases import ALL_TERMS, PAPER, RECALL, TERMS_IDS, grid, prior_for, prior_state
 
-from autobct.belief.arrays import Array
 from autobct.belief.basis import cubic
 from autobct.belief.cost import LINEAR
 from autobct.belief.gaussian import Gaussian, Truth
 from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
-from autobct.value.gittins import gittins_indices
+from autobct.value.assessment import Assessment, by_gittins_index
 from autobct.value.lookahead import one_run_value
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.rules import product, stratified
@@ -23,8 +22,8 @@ SMALL = [Level(product(stratified(5), stratified(2)))]
 
 
 def lookahead(depth: int):
-    def policy(state: State, terms: Terms, run: int) -> Array:
-        return on_the_fly(state, terms, depth=depth, levels=SMALL)
+    def policy(state: State, terms: Terms, run: int) -> Assessment:
+        return Assessment.by_value(on_the_fly(state, terms, depth=depth, levels=SMALL))
 
     return policy
 
@@ -32,11 +31,11 @@ def lookahead(depth: int):
 def always(choices: list[int]):
     """Train these in this order, then stop."""
 
-    def policy(state: State, terms: Terms, run: int) -> Array:
+    def policy(state: State, terms: Terms, run: int) -> Assessment:
         values = np.full(state.score.mean.shape, -np.inf)
         if run < len(choices):
             values[..., choices[run]] = 1e9
-        return values
+        return Assessment.by_value(values)
 
     return policy
 
@@ -168,8 +167,8 @@ def test_the_mean_of_an_exact_policy_is_its_value() -> None:
     state = prior_state(count=9)
     luck = draw_luck(state, 10_000, 2, rng=np.random.default_rng(5))
 
-    def exact(state: State, terms: Terms, run: int) -> Array:
-        return on_the_fly(state, terms, depth=2 - run, levels=[Level(stratified(8))])
+    def exact(state: State, terms: Terms, run: int) -> Assessment:
+        return Assessment.by_value(on_the_fly(state, terms, depth=2 - run, levels=[Level(stratified(8))]))
 
     net = simulate(exact, state, PAPER, luck).net(PAPER)
     value = on_the_fly(state, PAPER, depth=2, levels=[Level(stratified(8))]).max()
@@ -181,7 +180,7 @@ def test_looking_two_runs_ahead_with_recall_beats_one_run_ahead() -> None:
     luck = draw_luck(state, 400, 6, rng=np.random.default_rng(2))
     one = simulate(lookahead(1), state, PAPER, luck).net(PAPER)
     two = simulate(lookahead(2), state, RECALL, luck).net(RECALL)
-    index = simulate(lambda state, terms, run: gittins_indices(state, terms), state, RECALL, luck).net(RECALL)
+    index = simulate(by_gittins_index, state, RECALL, luck).net(RECALL)
     for better in (two, index):
         gain = better - one
         assert gain.mean() > 2 * gain.std() / np.sqrt(gain.size)

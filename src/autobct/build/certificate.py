@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.prior import Prior
+from autobct.value.assessment import Assess, Assessment
 from autobct.value.on_the_fly import on_the_fly
-from autobct.value.simulate import ControlValues, Luck, draw_luck, simulate
+from autobct.value.simulate import Luck, draw_luck, simulate
 from autobct.value.state import State, Terms, view
 from autobct.value.worth import CAP
 
@@ -104,7 +105,7 @@ def joined(duels: Sequence[Duel]) -> Duel:
 
 
 def numpy_duel(
-    policy: ControlValues,
+    policy: Assess,
     prior: Prior,
     terms: Terms,
     controls: Array,
@@ -124,7 +125,7 @@ def numpy_duel(
     return joined(parts)
 
 
-def _played(policy: ControlValues, start: State, terms: Terms, luck: Luck) -> Duel:
+def _played(policy: Assess, start: State, terms: Terms, luck: Luck) -> Duel:
     mine, base = simulate(policy, start, terms, luck), simulate(depth_two, start, terms, luck)
     positive = np.asarray((terms.cost_model.from_observation(luck.costs) > 0).all(axis=-1))
     return Duel(
@@ -136,9 +137,9 @@ def _played(policy: ControlValues, start: State, terms: Terms, luck: Luck) -> Du
     )
 
 
-def depth_two(state: State, terms: Terms, made: int) -> Array:
+def depth_two(state: State, terms: Terms, made: int) -> Assessment:
     """Depth-2 lookahead on the fly, as a policy."""
-    return on_the_fly(state, terms, depth=2)
+    return Assessment.by_value(on_the_fly(state, terms, depth=2))
 
 
 def _mean_and_error(values: Array) -> tuple[float, float]:

@@ -13,12 +13,12 @@ from autobct.belief.gaussian import Belief
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior, paper_prior
 from autobct.build.regressions import above, forest_fit
+from autobct.value.assessment import Assess, ByValue
 from autobct.value.cloud import concatenate, control_grid, paper_cloud
 from autobct.value.features import Features, at_references, expansion, references_first, weight_features
 from autobct.value.iteration import Fit, Progress, value_iteration
 from autobct.value.lookahead import Continuation, control_values, damped, never, one_run_value
 from autobct.value.rules import Nodes, product, stratified
-from autobct.value.simulate import ControlValues
 from autobct.value.state import State, Terms, view
 
 
@@ -44,11 +44,11 @@ class ForestMap:
         """A belief as the values want to see it."""
         return view(belief, self.model, self.controls)
 
-    def relaxed(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> ControlValues:
+    def relaxed(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> Assess:
         """The relaxed method: V~_N for ever, under one step of lookahead (algorithm 4).  damping: epsilon."""
         return self._policy(lambda made: self.values[-1], nodes, damping)
 
-    def exact(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> ControlValues:
+    def exact(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> Assess:
         """The exact method: N + 1 runs at most, with V~_{N - n} as the value of going on when n are made."""
 
         def going_on(made: int) -> Continuation | None:
@@ -57,9 +57,7 @@ class ForestMap:
 
         return self._policy(going_on, nodes, damping)
 
-    def _policy(
-        self, going_on: Callable[[int], Continuation | None], nodes: Nodes | None, damping: float
-    ) -> ControlValues:
+    def _policy(self, going_on: Callable[[int], Continuation | None], nodes: Nodes | None, damping: float) -> Assess:
         luck = nodes or product(stratified(8), stratified(3))
         inner = np.arange(len(self.references))
 
@@ -69,7 +67,7 @@ class ForestMap:
                 return np.full(state.score.mean.shape, -np.inf)
             return control_values(state, terms, luck, damped(value, damping), inner=inner)
 
-        return policy
+        return ByValue(policy)
 
 
 def build_forest_map(

@@ -58,7 +58,7 @@ def checked(experiment: Experiment) -> list[Checked]:
     luck = np.random.default_rng(_SEED).standard_normal((2, _DRAWS, len(controls)))
     lines = zip(experiment.published_run, posteriors(experiment), strict=True)
     for number, ((*_, believed, value), (belief, here)) in enumerate(lines, 1):
-        going_on = float(values(view(belief, model, experiment.controls), terms, number).max())
+        going_on = float(values(view(belief, model, experiment.controls), terms, number).value.max())
         most = clairvoyant_value(view(belief, model, controls), Terms(experiment.price), luck)
         found.append(Checked(number, believed, here, value, going_on, float(most.mean())))
     return found

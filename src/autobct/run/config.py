@@ -19,6 +19,7 @@ from autobct.run.table import Table, duration, flag, mapping, names, number, one
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.tuning.parameter import Parameter
 from autobct.tuning.price import parse_price
+from autobct.tuning.problem import PAPER
 from autobct.tuning.scale import affine
 from autobct.tuning.table import Table as Rows
 
@@ -161,7 +162,7 @@ def _tuning(top: Table) -> dict[str, Any]:
         "cost_range": top.get("cost_range", _range("cost_range", least=0.0)),
         "direction": top.get("direction", one_of("maximize", "minimize")),
         "recall": top.get("recall", flag),
-        "prior": top.get("prior", one_of(*PAPER_PRIORS)),
+        "prior": top.get("prior", one_of(PAPER, *PAPER_PRIORS)),
         "guess": top.get("guess", mapping),
         "guess_strength": top.get("guess_strength", number),
         "increases_cost": top.get("increases_cost", names),

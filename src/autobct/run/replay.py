@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autobct.belief.prior import PAPER_PRIORS
 from autobct.run.codec import CodecError, decision_of, encoded, same
 from autobct.run.config import parse
 from autobct.run.journal import JournalError
@@ -50,12 +49,10 @@ def settings_in(record: Record) -> Settings:
 
 def tuner_of(settings: Settings) -> Tuner:
     """The tuner of some settings; the deadline is told at each decision."""
-    told, limits = dict(settings.tuning), settings.limits
-    prior = told.pop("prior", None)
+    limits = settings.limits
     return Tuner(
         settings.space if settings.table is None else settings.table,
-        **told,
-        prior=None if prior is None else PAPER_PRIORS[prior],
+        **settings.tuning,
         max_runs=limits.max_runs,
         max_cost=limits.max_cost,
         seed=settings.seed,

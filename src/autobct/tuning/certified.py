@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from autobct.belief.arrays import Array
 from autobct.tuning.problem import Problem
+from autobct.value.assessment import Assess, Assessment
 from autobct.value.certificate import Certificate, Progress, certify
-from autobct.value.simulate import ControlValues
 from autobct.value.state import State, Terms, view
 from autobct.value.worth import Estimate
 
@@ -18,7 +17,7 @@ _SMALL = 1e-4  # a step in model units
 
 def certificate_of(
     problem: Problem,
-    values: ControlValues,
+    values: Assess,
     name: str,
     *,
     seconds: float,
@@ -44,12 +43,12 @@ def certificate_of(
     )
 
 
-def at_most(values: ControlValues, runs: int) -> ControlValues:
+def at_most(values: Assess, runs: int) -> Assess:
     """The policy, stopped after so many runs."""
 
-    def limited(state: State, terms: Terms, made: int) -> Array:
+    def limited(state: State, terms: Terms, made: int) -> Assessment:
         if made >= runs:
-            return np.full(state.score.mean.shape, -np.inf)
+            return Assessment.by_value(np.full(state.score.mean.shape, -np.inf))
         return values(state, terms, made)
 
     return limited

@@ -6,11 +6,11 @@ from autobct.belief.cost import LOG_LINEAR
 from autobct.maps.container import MapFileError
 from autobct.maps.library import shipped_map
 from autobct.maps.store import shipped
-from autobct.tuning.fitting import WhereItFits
-from autobct.tuning.policy import Frugal, MapPolicy, Policy, check_policy, frugal, mapped, relaxed
+from autobct.tuning.fitting import OneRunFirst, WhereItFits
+from autobct.tuning.policy import Policy, check_policy, ei_per_cost, mapped, relaxed
 from autobct.tuning.problem import Problem
+from autobct.value.assessment import Assess
 from autobct.value.map import BASES, MapMismatch, ValueMap, mismatches
-from autobct.value.simulate import ControlValues
 
 _PER_PRICE = "Improvement per price, one run ahead"
 
@@ -23,23 +23,24 @@ def shipped_for(problem: Problem) -> str | None:
     return next((name for name in names if ("log" in name) == log_cost), None)
 
 
-def chosen_policy(policy: Policy | None, problem: Problem, seed: int) -> tuple[ControlValues, str]:
+def chosen_policy(policy: Policy | None, problem: Problem, seed: int) -> tuple[Assess, str]:
     """The policy of the caller's if there is one, else the default; and a sentence about it."""
     return default_policy(problem, seed) if policy is None else told_policy(policy, problem, seed)
 
 
-def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[ControlValues, str]:
-    """A policy of the caller's, ready, and a sentence about it; MapMismatch if it stands on a map that does not fit."""
+def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[Assess, str]:
+    """A policy of the caller's, ready, and a sentence about it.
+
+    One that is not for every problem has a method `check(prior, terms)` that raises, and may have a `note` of its own.
+    """
     check_policy(policy)
-    if isinstance(policy, MapPolicy):
-        found = mismatches(policy.value_map.spec, problem.prior, problem.terms)
-        if found:
-            raise MapMismatch("\n".join(["the map is for another game:", *found]))
-        return policy(problem.controls, seed), "A value map of the caller's."
-    return policy(problem.controls, seed), "A policy of the caller's."
+    check = getattr(policy, "check", None)
+    if check is not None:
+        check(problem.prior, problem.terms)
+    return policy(problem.controls, seed), getattr(policy, "note", "A policy of the caller's.")
 
 
-def default_policy(problem: Problem, seed: int) -> tuple[ControlValues, str]:
+def default_policy(problem: Problem, seed: int) -> tuple[Assess, str]:
     """The default, and a sentence that says which it is, and why.
 
     The shipped map that fits the problem, else depth 2 on the fly.  Where the scale is learned: the shipped map where
@@ -54,28 +55,24 @@ def default_policy(problem: Problem, seed: int) -> tuple[ControlValues, str]:
         return relaxed(depth=2)(problem.controls, seed), f"Depth 2 on the fly: {_on_one_line(reason)}."
 
 
-def _learning_policy(problem: Problem, seed: int) -> tuple[ControlValues, str]:
+def _learning_policy(problem: Problem, seed: int) -> tuple[Assess, str]:
     """On a basis that maps are for: the shipped one where it fits the present belief.
 
     Prices and noise are compared at every decision; an overhead is part of the price of a run.
     """
-    policy, text = (frugal(), _PER_PRICE) if problem.terms.recall else (relaxed(depth=2), "Depth 2 on the fly")
+    policy, text = (ei_per_cost(), _PER_PRICE) if problem.terms.recall else (relaxed(depth=2), "Depth 2 on the fly")
     otherwise = policy(problem.controls, seed)
+    alone = otherwise if problem.terms.recall else OneRunFirst(otherwise)
     if problem.prior.model.score_basis.name not in BASES:
-        return _without_map(otherwise), f"{text}."
+        return alone, f"{text}."
     name = shipped_for(problem)
     try:
         value_map = _shipped(name)
         on_map = mapped(value_map)(problem.controls, seed)
     except (MapMismatch, MapFileError) as reason:
-        return _without_map(otherwise), f"{text}: {_on_one_line(reason)}."
+        return alone, f"{text}: {_on_one_line(reason)}."
     note = f"The value map {name} that came with the package where a run is dear, else {text[0].lower()}{text[1:]}."
-    return WhereItFits(value_map.spec, on_map, otherwise), note
-
-
-def _without_map(values: ControlValues) -> ControlValues:
-    """Foresight of several runs begins, and goes on after a failure, as it would beside a map; one run is itself."""
-    return values if isinstance(values, Frugal) else WhereItFits(None, values, values)
+    return OneRunFirst(WhereItFits(value_map.spec, on_map, otherwise)), note
 
 
 def _shipped(name: str | None) -> ValueMap:
@@ -88,7 +85,7 @@ def _on_one_line(reason: Exception) -> str:
     return " ".join(str(reason).split())
 
 
-def _on_shipped(name: str | None, problem: Problem, seed: int) -> ControlValues:
+def _on_shipped(name: str | None, problem: Problem, seed: int) -> Assess:
     value_map = _shipped(name)
     found = mismatches(value_map.spec, problem.prior, problem.terms)
     if found:

@@ -15,11 +15,13 @@ class Train:
 
     trial:          number of this run, from 0; what `tell` wants back
     control:        (p,) the params in the unit cube   (u)
-    expected_gain:  what this run, and what may follow from it, is expected to add to the final score
+    expected_gain:  what this run, and what may follow from it, is expected to add to the final score; the chance that
+                    it finishes included
     expected_cost:  expected cost of this run
-    price_of_run:   what that cost is worth in score, the fixed overhead of a run included
+    price_of_run:   what that cost is worth in score, the fixed overhead of a run included; spent if it fails, too
     expected_score: believed score of a model with these params
-    value:          expected final score minus all further costs when going on   (V)
+    value:          expected final score minus the price of all further runs when going on   (V); where no other run
+                    is under way it is stop_value + expected_gain - price_of_run (minus and plus for a loss)
     stop_value:     the best alternative: the score in hand when stopping now; None before the first finished run
     overhead:       the part of price_of_run that is fixed, whatever the run costs
     note:           what else there is to know, told once: a range that was left, a model alarm
@@ -62,7 +64,7 @@ class Stop:
     reason:           "not worth it", "max_runs", "max_cost", "deadline", "horizon", "failing" or "nothing left"
     runs:             runs made so far   (tau)
     value:            the score in hand, as believed; None if no run finished
-    best_alternative: the best next run, which is not worth its price; None if there is none to make
+    best_alternative: the next run with the highest value, which is not worth its price; None if there is none to make
     left, cheapest:   at a limit of cost: what is left, and what the cheapest next run may well cost
     note:             what else there is to know, told once
     """
@@ -106,7 +108,7 @@ _REASONS = {
 
 Decision = Train | Stop
 
-_NOTHING = 1e-5  # of the price of a run: what is less is rounding, of a value map's single precision too
+_NOTHING = 1e-4  # of the price of a run: what is less is nothing beside it, or rounding of a map's single precision
 
 
 def _gains(run: Train) -> str:

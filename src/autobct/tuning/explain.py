@@ -13,10 +13,10 @@ from scipy.special import ndtr
 from autobct.belief.arrays import Array
 from autobct.tuning.alarm import Alarm
 from autobct.tuning.decision import Decision, Stop, Train, short
-from autobct.tuning.position import Position, control_values, train_at
+from autobct.tuning.position import Position, assessed, picked, train_at
 from autobct.tuning.price import Price
 from autobct.tuning.problem import Problem, at_price
-from autobct.value.simulate import ControlValues
+from autobct.value.assessment import Assess, Assessment
 from autobct.value.state import run_price, score_gains, variance
 
 _STEP, _FARTHEST = 4.0, 1e9  # a break-even price is looked for by factors of 4, up to a billion times off
@@ -32,10 +32,12 @@ class Explanation:
     best:         the best next run with its expected gain and cost; None if there may be none
     score_sd:     standard deviation of the believed score there
     cost_low, cost_high:  the run costs between these with a probability of 68 %
-    improves:     probability that after it a better model is believed to be in hand than now
+    improves:     probability that after it there is a better model than the incumbent, as estimated then
+    feasibility:  probability that the run finishes; 1 where none has failed
     break_even:   the price at which the decision would turn; None if it would not at any
     controls:     (G, p) all candidates, and at each: params, the value of training there (-inf where there may be no
-                  run), the believed score and its standard deviation, the expected cost, and the price of the run
+                  run), the priority that ranks it (in units of the policy's own), the believed score and its standard
+                  deviation, the expected cost, and the price of the run
     """
 
     decision: Decision
@@ -46,12 +48,14 @@ class Explanation:
     cost_low: float
     cost_high: float
     improves: float
+    feasibility: float
     price: Price
     break_even: Price | None
     alarm: Alarm | None
     controls: Array
     params: tuple[Mapping[str, Any], ...]
     values: Array
+    priorities: Array
     expected_scores: Array
     score_sds: Array
     expected_costs: Array
@@ -67,13 +71,15 @@ class Explanation:
     def _of_the_run(self) -> list[str]:
         if self.best is None:
             return []
-        in_hand = "nothing yet" if self.stop_value is None else f"{self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
+        best = "no finished run" if self.stop_value is None else f"{self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
         stated = ", ".join(f"{name}={short(value)}" for name, value in self.best.params.items())
         return [
-            f"In hand: {in_hand}. Going on is worth {self.best.value:.4g}.",
+            f"Best so far: {best}. Continuing is worth {self.best.value:.4g} (expected final score minus the price of "
+            "all further runs).",
             f"Best next run: {stated}, believed to score {self.best.expected_score:.4g} (± {self.score_sd:.2g}) for a "
             f"cost of {self.cost_low:.3g} to {self.cost_high:.3g}; it improves on what is in hand with a probability "
             f"of {self.improves:.0%}.",
+            *([f"It finishes with a probability of {self.feasibility:.0%}."] if self.feasibility < 1.0 else []),
         ]
 
     def _of_the_price(self) -> str:
@@ -89,12 +95,13 @@ class Explanation:
         return ": a run would gain less than its fixed overhead alone" if weighed and fixed else ""
 
 
-def explained(position: Position, policy: ControlValues, decision: Decision, alarm: Alarm | None) -> Explanation:
+def explained(position: Position, policy: Assess, decision: Decision, alarm: Alarm | None) -> Explanation:
     """The explanation of a decision that was made in a position."""
     problem, state = position.problem, position.state
-    values = control_values(position, policy) if not position.untried.all() else np.full(state.size, -np.inf)
-    chosen = int(values.argmax())
-    possible = bool(values[chosen] > -np.inf)
+    nowhere = Assessment.by_value(np.full(state.size, -np.inf))
+    found = nowhere if position.untried.all() else assessed(position, policy)
+    chosen, _ = picked(position, found)
+    possible = bool(found.value[chosen] > -np.inf)
     unit, sds = problem.score_scale.unit, np.sqrt(variance(state.score))
     prices = run_price(state, problem.terms)
     costs = problem.cost_scale.to_raw(np.asarray((prices - problem.terms.overhead) / problem.terms.price))
@@ -103,17 +110,19 @@ def explained(position: Position, policy: ControlValues, decision: Decision, ala
         decision=decision,
         stop_value=position.in_hand,
         stop_sd=None if position.in_hand is None else float(unit * sds[_in_hand(position)]),
-        best=train_at(position, chosen, float(values[chosen]), policy) if possible else None,
+        best=train_at(position, chosen, float(found.value[chosen])) if possible else None,
         score_sd=float(unit * sds[chosen]),
         cost_low=low,
         cost_high=high,
         improves=_improves(position, chosen) if possible else 0.0,
+        feasibility=_feasibility(position, chosen),
         price=problem.price,
         break_even=break_even(position, policy, decision) if possible else None,
         alarm=alarm,
         controls=problem.controls,
         params=tuple(problem.space.params(control) for control in problem.controls),
-        values=_raw_values(problem, values),
+        values=_raw_values(problem, found.value),
+        priorities=found.priority,
         expected_scores=problem.score_scale.to_raw(np.asarray(state.score.mean)),
         score_sds=unit * sds,
         expected_costs=costs,
@@ -121,7 +130,7 @@ def explained(position: Position, policy: ControlValues, decision: Decision, ala
     )
 
 
-def break_even(position: Position, policy: ControlValues, decision: Decision) -> Price | None:
+def break_even(position: Position, policy: Assess, decision: Decision) -> Price | None:
     """The price at which going on is worth just as much as stopping, with the same belief; None if there is none.
 
     Only decisions that weigh the two have one: the first run is always made, and a limit does not look at the price.
@@ -131,7 +140,7 @@ def break_even(position: Position, policy: ControlValues, decision: Decision) ->
 
     def excess(factor: float) -> float:
         problem = at_price(position.problem, _times(position.problem.price, factor))
-        return float(control_values(position, policy, problem).max()) - position.stop_value
+        return float(assessed(position, policy, problem).value.max()) - position.stop_value
 
     factor = _turning_point(excess, upwards=isinstance(decision, Train))
     return None if factor is None else _rounded(_times(position.problem.price, factor))
@@ -172,15 +181,19 @@ def _in_hand(position: Position) -> int:
 
 
 def _improves(position: Position, chosen: int) -> float:
-    """P(the model just trained is then believed to be better than the one in hand), over what the run may show."""
-    state = position.state
+    """P(the run finishes, and its model is then estimated to be better than the incumbent)."""
+    state, chance = position.state, _feasibility(position, chosen)
     if state.kept.size == 0:
-        return 1.0
+        return chance
     held = _in_hand(position)
     gains = score_gains(state)[chosen]
     moves = abs(float(gains[chosen] - gains[held]))  # of the difference, per unit of surprise
     ahead = float(state.score.mean[chosen] - state.score.mean[held])
-    return float(ndtr(ahead / moves)) if moves > 0.0 else float(ahead > 0.0)
+    return chance * (float(ndtr(ahead / moves)) if moves > 0.0 else float(ahead > 0.0))
+
+
+def _feasibility(position: Position, chosen: int) -> float:
+    return 1.0 if position.feasibility is None else float(position.feasibility[chosen])
 
 
 def _cost_interval(position: Position, chosen: int) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.learning import Growth, Habits, learning_prior
 from autobct.belief.plain import plain_prior
 from autobct.belief.prior import Expectations, Prior, default_prior
-from autobct.tuning.hints import NOTHING, Hints
+from autobct.tuning.hints import Hints
 from autobct.tuning.parameter import Categorical, Int, Parameter
 from autobct.tuning.space import Space
 from autobct.tuning.table import Table
@@ -33,16 +33,8 @@ def plain(space: Space) -> bool:
     return space.dim == len(space.numeric) <= 2 and not space.conditional and not isinstance(space, Table)
 
 
-def learns(space: Space, hints: Hints, *, own_policy: bool) -> bool:
-    """Whether the default belief of a space is one that learns its scale.
-
-    The paper's fixed scale is for a policy of the user's in one or two plain numbers, such as a value map.
-    """
-    return not (plain(space) and own_policy) or hints != NOTHING
-
-
 def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning: bool) -> Prior:
-    """The belief before any run.  learning: see `learns`."""
+    """The belief before any run.  learning: one that learns its scale, or else the paper's fixed scale."""
     if not learning:
         return default_prior(basis_for(space), expected)
     tuned = [parameter for parameter in space.parameters if parameter.count != 1]

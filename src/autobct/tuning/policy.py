@@ -1,30 +1,31 @@
 """Policies of section 2.5: which foresight is used at each decision.
 
-A policy is a function that is told the candidate controls and the seed and returns the value of training at each
-candidate, given state, terms and the number of runs made.  The rest of algorithm 4 is the same for all of them:
-train where the value is highest, stop when the models in hand are worth as much.
+A policy is a function of the candidate controls and the seed; it returns the rule for these candidates, `Assess`, which
+says of every candidate what training there is worth and with which priority.  The rest of algorithm 4 is the same for
+all of them: train at the highest priority among the candidates worth more than stopping, stop when there are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices, finite_number, whole_number
-from autobct.value.foresight import foresight
-from autobct.value.gittins import gittins_indices
-from autobct.value.lookahead import Continuation, never, one_run_values
-from autobct.value.map import ValueMap
+from autobct.belief.arrays import Array, finite_number, whole_number
+from autobct.belief.prior import Prior
+from autobct.value.assessment import Assess, ByValue, by_ei_per_cost, by_gittins_index
+from autobct.value.foresight import Foresight, foresight
+from autobct.value.lookahead import Continuation, never
+from autobct.value.map import MapMismatch, ValueMap, mismatches
 from autobct.value.on_the_fly import Level, on_the_fly, promising
-from autobct.value.regression import smoother
+from autobct.value.regression import Smoother, smoother
 from autobct.value.rules import monte_carlo
-from autobct.value.simulate import ControlValues
-from autobct.value.state import State, Terms, run_price, stop_value
+from autobct.value.state import State, Terms
 
-Policy = Callable[[Array, int], ControlValues]
-"""(candidate controls (G, p), seed) -> control values."""
+Policy = Callable[[Array, int], Assess]
+"""(candidate controls (G, p), seed) -> the rule for these candidates."""
 
 _DEEPEST_EXACT = 4
 
@@ -34,11 +35,20 @@ class MapPolicy:
     """A policy that stands on a value map, and so is for the problems that the map is for."""
 
     value_map: ValueMap
-    build: Policy
+    values: Callable[..., Array]  # (foresight, state, terms, runs made) -> (..., G)
+    note: str = "A value map of the caller's."
 
-    def __call__(self, controls: Array, seed: int) -> ControlValues:
+    def __call__(self, controls: Array, seed: int) -> Assess:
         """As any policy; MapMismatch if the candidates do not tell what the map must know."""
-        return self.build(controls, seed)
+        return ByValue(partial(self.values, foresight(self.value_map, controls)))
+
+    def check(self, prior: Prior, terms: Terms) -> None:
+        """MapMismatch, with the lines that differ, if the map is for another game."""
+        found = mismatches(self.value_map.spec, prior, terms)
+        if found:
+            learned = "the default belief learns its scale; a map of your own needs prior='paper' or your own prior"
+            hint = [learned] if prior.ensemble is not None else []
+            raise MapMismatch("\n".join(["the map is for another game:", *found, *hint]))
 
 
 def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
@@ -49,21 +59,15 @@ def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
     decisions are those of `relaxed(2)`, which needs no map.  The first run is chosen by two lookaheads: where least is
     known a map errs most, and after two runs more is known.
     """
-    first = _horizon_of(value_map, horizon)
+    return MapPolicy(value_map, partial(_shrinking, _horizon_of(value_map, horizon)))
 
-    def build(controls: Array, seed: int) -> ControlValues:
-        ahead = foresight(value_map, controls)
 
-        def values(state: State, terms: Terms, runs: int) -> Array:
-            if runs == 0 and first > 2:
-                return ahead.on_top(state, terms, first - 2, depth=2)
-            if first - 1 - runs < 2:
-                return on_the_fly(state, terms, depth=2)
-            return ahead.control_values(state, terms, first - 1 - runs)
-
-        return values
-
-    return MapPolicy(value_map, build)
+def _shrinking(first: int, ahead: Foresight, state: State, terms: Terms, runs: int) -> Array:
+    if runs == 0 and first > 2:
+        return ahead.on_top(state, terms, first - 2, depth=2)
+    if first - 1 - runs < 2:
+        return on_the_fly(state, terms, depth=2)
+    return ahead.control_values(state, terms, first - 1 - runs)
 
 
 def relaxed(depth: int = 2, *, damping: float = 0.0, terminal: Continuation = never) -> Policy:
@@ -75,29 +79,29 @@ def relaxed(depth: int = 2, *, damping: float = 0.0, terminal: Continuation = ne
     whole_number(depth, "depth", example=2)
     _check_damping(damping)
     if isinstance(terminal, ValueMap):
-        return MapPolicy(terminal, _relaxed_on_map(terminal, depth, damping))
-
-    def build(controls: Array, seed: int) -> ControlValues:
-        def values(state: State, terms: Terms, runs: int) -> Array:
-            inner = _inner(state, controls)
-            return on_the_fly(state, terms, depth=depth, terminal=terminal, inner=inner, damping=damping)
-
-        return values
-
-    return build
+        return MapPolicy(terminal, partial(_relaxed_on_map, depth, damping))
+    return partial(_bound, partial(_relaxed, depth, terminal, damping))
 
 
-def _inner(state: State, controls: Array) -> Indices | None:
+def _bound(values: Callable[..., Array], controls: Array, seed: int) -> Assess:
+    """Lookahead on the fly for some candidates.  values: (whether they lie on a grid, state, terms, runs made)."""
+    return ByValue(partial(values, controls.shape[-1] <= 2))
+
+
+def _relaxed(
+    depth: int, terminal: Continuation, damping: float, grid: bool, state: State, terms: Terms, runs: int
+) -> Array:
+    return _looking(grid, state, terms, depth=depth, damping=damping, terminal=terminal)
+
+
+def _looking(grid: bool, state: State, terms: Terms, *, depth: int, damping: float, terminal: Continuation) -> Array:
     """Beyond two coordinates candidates lie in no order: later runs choose among the promising ones."""
-    return promising(state) if controls.shape[-1] > 2 and state.score.mean.ndim == 1 else None
+    inner = None if grid or state.score.mean.ndim > 1 else promising(state)
+    return on_the_fly(state, terms, depth=depth, terminal=terminal, inner=inner, damping=damping)
 
 
-def _relaxed_on_map(value_map: ValueMap, depth: int, damping: float) -> Policy:
-    def build(controls: Array, seed: int) -> ControlValues:
-        ahead, left = foresight(value_map, controls), value_map.deepest
-        return lambda state, terms, runs: ahead.on_top(state, terms, left, depth=depth, damping=damping)
-
-    return build
+def _relaxed_on_map(depth: int, damping: float, ahead: Foresight, state: State, terms: Terms, runs: int) -> Array:
+    return ahead.on_top(state, terms, ahead.value_map.deepest, depth=depth, damping=damping)
 
 
 def exact(horizon: int, *, damping: float = 0.0, value_map: ValueMap | None = None) -> Policy:
@@ -109,36 +113,25 @@ def exact(horizon: int, *, damping: float = 0.0, value_map: ValueMap | None = No
     whole_number(horizon, "horizon", example=3)
     _check_damping(damping)
     if value_map is not None:
-        return MapPolicy(value_map, _exact_on_map(value_map, _horizon_of(value_map, horizon), damping))
+        return MapPolicy(value_map, partial(_exact_on_map, _horizon_of(value_map, horizon), damping))
     if horizon > _DEEPEST_EXACT:
         raise ValueError(f"horizon must be at most {_DEEPEST_EXACT} on the fly, got {horizon}; use relaxed(depth=2)")
-
-    def build(controls: Array, seed: int) -> ControlValues:
-        def values(state: State, terms: Terms, runs: int) -> Array:
-            if runs >= horizon:  # V_0 = -inf: at the horizon we always stop
-                return np.full(state.score.mean.shape, -np.inf)
-            return on_the_fly(state, terms, depth=horizon - runs, inner=_inner(state, controls), damping=damping)
-
-        return values
-
-    return build
+    return partial(_bound, partial(_exact, horizon, damping))
 
 
-def _exact_on_map(value_map: ValueMap, horizon: int, damping: float) -> Policy:
-    def build(controls: Array, seed: int) -> ControlValues:
-        ahead = foresight(value_map, controls)
+def _exact(horizon: int, damping: float, grid: bool, state: State, terms: Terms, runs: int) -> Array:
+    if runs >= horizon:  # V_0 = -inf: at the horizon we always stop
+        return np.full(state.score.mean.shape, -np.inf)
+    return _looking(grid, state, terms, depth=horizon - runs, damping=damping, terminal=never)
 
-        def values(state: State, terms: Terms, runs: int) -> Array:
-            left = horizon - 1 - runs  # after the next run
-            if left < 0:
-                return np.full(state.score.mean.shape, -np.inf)
-            if left < 2:
-                return on_the_fly(state, terms, depth=left + 1, damping=damping)
-            return ahead.control_values(state, terms, left, damping=damping)
 
-        return values
-
-    return build
+def _exact_on_map(horizon: int, damping: float, ahead: Foresight, state: State, terms: Terms, runs: int) -> Array:
+    left = horizon - 1 - runs  # after the next run
+    if left < 0:
+        return np.full(state.score.mean.shape, -np.inf)
+    if left < 2:
+        return on_the_fly(state, terms, depth=left + 1, damping=damping)
+    return ahead.control_values(state, terms, left, damping=damping)
 
 
 def sampled(depth: int = 2, *, samples: int = 1000, smooth: bool = True, damping: float = 0.0) -> Policy:
@@ -151,61 +144,62 @@ def sampled(depth: int = 2, *, samples: int = 1000, smooth: bool = True, damping
     whole_number(depth, "depth", example=2)
     whole_number(samples, "samples", example=1000)
     _check_damping(damping)
+    return partial(_sampling, depth, samples, smooth, damping)
 
-    def build(controls: Array, seed: int) -> ControlValues:
-        try:
-            regression = smoother(controls) if smooth else None
-        except ValueError as error:
-            raise ValueError(f"policy: {error}; write sampled(smooth=False) for these candidates") from None
 
-        def values(state: State, terms: Terms, runs: int) -> Array:
-            rng = np.random.default_rng((seed, runs))
-            levels = [
-                Level(monte_carlo(len(controls), samples, rng=rng), smooth=regression if k == 0 else None)
-                for k in range(depth)
-            ]
-            return on_the_fly(state, terms, depth=depth, levels=levels, damping=damping)
+def _sampling(depth: int, samples: int, smooth: bool, damping: float, controls: Array, seed: int) -> Assess:
+    try:
+        regression = smoother(controls) if smooth else None
+    except ValueError as error:
+        raise ValueError(f"policy: {error}; write sampled(smooth=False) for these candidates") from None
+    return ByValue(partial(_sampled, depth, samples, regression, damping, seed))
 
-        return values
 
-    return build
+def _sampled(
+    depth: int,
+    samples: int,
+    regression: Smoother | None,
+    damping: float,
+    seed: int,
+    state: State,
+    terms: Terms,
+    runs: int,
+) -> Array:
+    rng = np.random.default_rng((seed, runs))
+    levels = [
+        Level(monte_carlo(state.size, samples, rng=rng), smooth=regression if k == 0 else None) for k in range(depth)
+    ]
+    return on_the_fly(state, terms, depth=depth, levels=levels, damping=damping)
 
 
 def gittins() -> Policy:
     """The Gittins index (Pandora's box) on the same belief: cheap, and close to the optimum with recall."""
-    return lambda controls, seed: lambda state, terms, runs: gittins_indices(state, terms)
+    return partial(_anywhere, by_gittins_index)
 
 
-@dataclass(frozen=True, slots=True)
-class Frugal:
-    """Values of the policy `frugal`: (best reward of stopping) + rate at which a run pays x price of the cheapest."""
-
-    def __call__(self, state: State, terms: Terms, runs: int) -> Array:
-        """In score units, above the reward of stopping exactly where a run is worth its price.  (..., G)."""
-        if not state.kept.shape[-1]:
-            return self.net(state, terms)
-        prices, stop = run_price(state, terms), stop_value(state)[..., None]
-        return np.asarray(stop + (self.net(state, terms) - stop) * (prices.min(axis=-1, keepdims=True) / prices))
-
-    def net(self, state: State, terms: Terms) -> Array:
-        """What a run at each candidate and the better of stopping before and after it are worth.  (..., G)."""
-        return one_run_values(state, terms)
-
-
-def frugal() -> Policy:
+def ei_per_cost() -> Policy:
     """The run with the highest expected improvement per price; stop when none is worth its own.
 
     One run of foresight: on real surfaces, which no belief knows, it decides better than deeper foresight does.
     """
-    return lambda controls, seed: Frugal()
+    return partial(_anywhere, by_ei_per_cost)
 
 
-def check_policy(policy: object) -> None:
-    """A policy is what `relaxed()` returns, not `relaxed` itself."""
-    if isinstance(policy, ValueMap):
+frugal = ei_per_cost
+"""The same under its former name."""
+
+
+def _anywhere(rule: Assess, controls: Array, seed: int) -> Assess:
+    """A rule that is the same for all candidates and seeds."""
+    return rule
+
+
+def check_policy(told: object) -> None:
+    """A policy is what `relaxed()` returns, not `relaxed` itself, and not a value map."""
+    if isinstance(told, ValueMap):
         raise TypeError("policy must come from a call, got a ValueMap; write policy=mapped(value_map)")
-    if not callable(policy) or policy in (relaxed, exact, sampled, gittins, mapped, frugal):
-        raise TypeError(f"policy must come from a call, got {policy!r}; write e.g. policy=relaxed(depth=2)")
+    if not callable(told) or told in (relaxed, exact, sampled, gittins, mapped, ei_per_cost):
+        raise TypeError(f"policy must come from a call, got {told!r}; write e.g. policy=relaxed(depth=2)")
 
 
 def _horizon_of(value_map: ValueMap, horizon: int | None) -> int:

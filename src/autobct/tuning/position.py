@@ -2,25 +2,25 @@
 
 | paper | here |
 |---|---|
-| Lambda(u; x) for every u | `control_values` |
-| stop if the models in hand are worth as much | `decide` |
+| Lambda(u; x) for every u | `assessed` |
+| stop if the incumbent is worth as much | `decide` |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train
-from autobct.tuning.fitting import WhereItFits
 from autobct.tuning.limits import Left, Mask
-from autobct.tuning.policy import Frugal
 from autobct.tuning.problem import Problem
-from autobct.value.lookahead import one_run_values
-from autobct.value.simulate import ControlValues
-from autobct.value.state import State, Terms, run_price, stop_value
+from autobct.value.acquisition import incumbent_score
+from autobct.value.assessment import Assess, Assessment, pick
+from autobct.value.state import State, run_price
+
+_DUST = 1e-12  # a gain below it, in score ranges, is rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class Position:
     asked:     runs asked for so far, those under way included;  runs: those told
     in_hand:   the believed score of the model that would be returned now, in the user's units; None if none
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
-    finishes:  (G,) probability that a run finishes; None where that is no question
+    feasibility:  (G,) probability that a run finishes; None where that is no question
     """
 
     problem: Problem
@@ -45,78 +45,71 @@ class Position:
     in_hand: float | None
     left: Left | None = None
     cheapest: float | None = None
-    finishes: Array | None = None
+    feasibility: Array | None = None
 
     @property
     def stop_value(self) -> float:
-        """Model units.  With nothing in hand stopping is worth the bottom of the score range: zero."""
-        return float(stop_value(self.state)) if self.state.kept.size else 0.0
+        """Model units.  Before a run has finished stopping is worth the bottom of the score range: zero."""
+        return float(incumbent_score(self.state))
 
 
-def control_values(position: Position, policy: ControlValues, problem: Problem | None = None) -> Array:
-    """The value of training at each candidate, in model units; -inf where there may be no run.  (G,).
+def assessed(position: Position, policy: Assess, problem: Problem | None = None) -> Assessment:
+    """What the policy says of every candidate, in model units; -inf where there may be no run.  (G,) each.
 
     problem: the same at another price, if not the position's own
     """
-    terms = (problem or position.problem).terms
-    policy = deciding(position, policy, terms)
-    values = policy(position.state, terms, position.asked)
-    if position.last.any():
-        once = one_run_values(position.state, terms)
-        values = np.where(position.last & (values > -np.inf), once, values)
-    values = _if_it_finishes(values, position, policy, terms)
-    values[position.untried] = -np.inf
-    return values
+    terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
+    state = replace(position.state, feasibility=position.feasibility, last=last)
+    found = _checked(policy(state, terms, position.asked), state.size)
+    return Assessment(*(np.where(position.untried, -np.inf, part) for part in (found.value, found.priority)))
 
 
-def deciding(position: Position, policy: ControlValues, terms: Terms) -> ControlValues:
-    """The policy itself, or the one that it leaves the decision to.
-
-    Once a run has failed that is one run of foresight: more would count on runs that are not likely to finish, and go
-    on preparing for them.
-    """
-    if not isinstance(policy, WhereItFits):
-        return policy
-    return policy.at(position.state, terms, position.asked) if position.finishes is None else Frugal()
-
-
-def _if_it_finishes(values: Array, position: Position, policy: ControlValues, terms: Terms) -> Array:
-    """A run that fails leaves what was in hand, and its price is spent all the same.  (G,)."""
-    if position.finishes is None:
-        return values
-    stop, prices = position.stop_value, run_price(position.state, terms)
-    spent = prices.min() if isinstance(policy, Frugal) else prices  # in the units of its values
-    return np.asarray(stop + position.finishes * (values - stop) - (1.0 - position.finishes) * spent)
+def _checked(found: object, size: int) -> Assessment:
+    if not isinstance(found, Assessment):
+        raise TypeError(
+            f"policy must return an Assessment, got {type(found).__name__}; write e.g. Assessment.by_value(values)"
+        )
+    for name, part in (("value", found.value), ("priority", found.priority)):
+        if part.shape != (size,):
+            raise ValueError(f"policy must return a {name} for each of {size} candidates, got shape {part.shape}")
+    return found
 
 
-def decide(position: Position, policy: ControlValues) -> tuple[Decision, int]:
-    """Train where the value is highest, or stop; and which candidate that is."""
+def picked(position: Position, found: Assessment) -> tuple[int, bool]:
+    """Which candidate the decision is about, and whether to train there or to stop; the first run is always made."""
+    chosen, goes_on = pick(found, position.stop_value if position.asked > 0 else -np.inf)
+    return int(chosen), bool(goes_on)
+
+
+def decide(position: Position, policy: Assess) -> tuple[Decision, int]:
+    """Train at the highest priority among the candidates worth more than stopping, or stop; and which candidate."""
     if position.untried.all() and position.left is not None:
         left, needed = position.left, position.cheapest
         return Stop(left.reason, position.runs, position.in_hand, left=left.amount, cheapest=needed), -1
-    policy = deciding(position, policy, position.problem.terms)
-    values = control_values(position, policy)
-    chosen = int(values.argmax())
-    if values[chosen] == -np.inf:
+    found = assessed(position, policy)
+    chosen, goes_on = picked(position, found)
+    if found.value[chosen] == -np.inf:
         return Stop("horizon", position.runs, position.in_hand), chosen
-    train = train_at(position, chosen, float(values[chosen]), policy)
-    if position.asked > 0 and values[chosen] <= position.stop_value:
+    train = train_at(position, chosen, float(found.value[chosen]))
+    if not goes_on:
         return Stop("not worth it", position.runs, train.stop_value, train), chosen
     return train, chosen
 
 
-def train_at(position: Position, chosen: int, value: float, policy: ControlValues) -> Train:
-    """The run at a candidate in the user's units.  value: of it, in model units."""
+def train_at(position: Position, chosen: int, value: float) -> Train:
+    """The run at a candidate in the user's units.  value: V of it, in model units.
+
+    The gain is what V exceeds stopping by, and the price: above the price exactly where V is above stopping.
+    """
     problem, state = position.problem, position.state
-    policy = deciding(position, policy, problem.terms)
-    net = float(policy.net(state, problem.terms)[chosen]) if isinstance(policy, Frugal) else value
     price = float(run_price(state, problem.terms)[chosen])
+    gain = price + (value - position.stop_value)
     cost = (price - problem.terms.overhead) / problem.terms.price
     return Train(
         trial=position.asked,
         params=problem.space.params(problem.controls[chosen]),
         control=problem.controls[chosen],
-        expected_gain=problem.raw_gain(round(net + price - position.stop_value, 12) + 0.0),  # no dust, no minus zero
+        expected_gain=problem.raw_gain(0.0 if abs(gain) < _DUST and gain <= price else gain),
         expected_cost=float(problem.cost_scale.to_raw(cost)),
         price_of_run=problem.raw_gain(price),
         overhead=problem.raw_gain(problem.terms.overhead),

@@ -19,9 +19,9 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.prior import Expectations, Prior
+from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior
 from autobct.tuning.candidates import distinct, refinable, spread
-from autobct.tuning.first import first_belief, learns
+from autobct.tuning.first import first_belief
 from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.price import Price, parse_price
 from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
@@ -33,6 +33,9 @@ Direction = Literal["maximize", "minimize"]
 
 OVERHEAD = 0.002
 """Fixed price of every run in units of the score range: ends loops of runs that cost nothing."""
+
+PAPER = "paper"
+"""As a prior: the paper's bases and fixed scale, in ranges that may still be widened."""
 
 LEARNED_OVERHEAD = 0.001
 """The same where the scale of the score is learned, as it may be a small part of its range."""
@@ -129,7 +132,7 @@ def problem_of(
     direction: Direction = "maximize",
     score_range: Sequence[float] | Affine | AffineLog | None = None,
     cost_range: Sequence[float] | Affine | AffineLog | None = None,
-    prior: Prior | None = None,
+    prior: Prior | str | None = None,
     recall: bool = True,
     candidates: Array | int | None = None,
     overhead: float | None = None,
@@ -137,7 +140,6 @@ def problem_of(
     guess_strength: float = 1.0,
     increases_cost: Sequence[str] = (),
     expect_usual: bool = True,
-    own_policy: bool = False,
 ) -> Problem:
     """The problem a user described.
 
@@ -145,29 +147,28 @@ def problem_of(
     score_range: scores expected from the lowest to the highest; (0, 1) if not given, until a run shows otherwise
     cost_range:  costs expected from the cheapest to the dearest params; guessed from the price if not given, or
                  (0, 1) with a prior of the user's
-    prior:       a first belief of the user's, in model units; otherwise `first_belief` of the space
+    prior:       a first belief of the user's, in model units, or the name of one of the paper's; "paper" for the
+                 paper's fixed scale in the stated ranges; otherwise one that learns its scale
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
     overhead:    a fixed price of every run, in units of the score range; OVERHEAD or LEARNED_OVERHEAD if not given
     guess, guess_strength, increases_cost, expect_usual:  see `Hints`; not together with a prior
-    own_policy:  whether the user has a policy, for which one or two numbers have the paper's fixed scale
 
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
     told_space, told_price = Space.of(space), parse_price(price)
-    _check_prior(prior, told_space)
+    own, learning = _prior(prior, told_space), prior is None
     _check_flag(recall, "recall")
     hints = hints_of(told_space, guess, guess_strength, increases_cost, expect_usual)
     if prior is not None and hints != NOTHING:
         raise ValueError("guess, increases_cost and expect_usual shape the default belief; leave them out with a prior")
-    learning = prior is None and learns(told_space, hints, own_policy=own_policy)
-    fixed = prior is not None
+    fixed = own is not None
     least = LEARNED_OVERHEAD if learning else OVERHEAD
     stated = Stated(
         _score_scale(score_range, direction),
         score_range is not None,
         _cost_range(cost_range),
         _TYPICAL_PRICE / told_price.per_cost,
-        prior,
+        own,
         (fixed or isinstance(score_range, Affine | AffineLog), fixed or isinstance(cost_range, Affine | AffineLog)),
         bool(recall),
         least if overhead is None else finite_number(overhead, "overhead", least=0.0),
@@ -257,16 +258,22 @@ def _expectations(cost_range: tuple[float, float] | Affine | AffineLog | None) -
     return Expectations(cost_level=-width / 2, cost_spread=max(width / 4, 0.1), cost_shape=max(width / 2, 0.1))
 
 
-def _check_prior(prior: Prior | None, space: Space) -> None:
-    if prior is None:
-        return
+def _prior(told: object, space: Space) -> Prior | None:
+    """A prior of the user's, or None where it comes from the space: for `PAPER` and if nothing was said."""
+    if told is None or (isinstance(told, str) and told == PAPER):
+        return None
+    prior = PAPER_PRIORS.get(told) if isinstance(told, str) else told
     if not isinstance(prior, Prior):
-        raise TypeError(f"prior must be a Prior, got {prior!r}; write e.g. paper_prior('synthetic')")
+        names = ", ".join(map(repr, [PAPER, *PAPER_PRIORS]))
+        raise (ValueError if isinstance(told, str) else TypeError)(
+            f"prior must be a Prior or one of {names}, got {told!r}; write e.g. prior='paper'"
+        )
     if prior.dim != space.dim:
         raise ValueError(
             f"prior is for {prior.dim} coordinate{'s' if prior.dim != 1 else ''} but the space has {space.dim}; "
             f"use bases with dim={space.dim}"
         )
+    return prior
 
 
 def _check_flag(flag: object, name: str) -> None:

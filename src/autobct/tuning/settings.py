@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from autobct.tuning.hints import NOTHING, Hints
-from autobct.tuning.problem import Problem, Stated
+from autobct.tuning.problem import PAPER, Problem, Stated
 from autobct.tuning.scale import is_log
 from autobct.tuning.space import Parameter
 from autobct.tuning.table import Table
@@ -27,7 +27,7 @@ def settings_of(problem: Problem, **others: Any) -> dict[str, Any]:
         "score_range": [stated.score_scale.low, stated.score_scale.high] if stated.score_known else None,
         "score_scale": "log" if is_log(stated.score_scale) else "linear",
         "cost_range": _cost_range(stated),
-        "prior": "default" if stated.prior is None else "own",
+        "prior": "own" if stated.prior is not None else "default" if stated.learning else PAPER,
         "recall": stated.recall,
         "overhead": stated.overhead,
         "candidates": len(problem.controls),

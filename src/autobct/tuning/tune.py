@@ -38,7 +38,7 @@ def tune(
     direction: Direction = "maximize",
     score_range: Sequence[float] | Affine | AffineLog | None = None,
     cost_range: Sequence[float] | Affine | AffineLog | None = None,
-    prior: Prior | None = None,
+    prior: Prior | str | None = None,
     policy: Policy | None = None,
     recall: bool = True,
     repeats: int = 1,
@@ -65,8 +65,10 @@ def tune(
     direction:    "maximize" the score, or "minimize" it, as of a loss
     score_range:  lowest and highest score to expect, about; (0, 1) if not given; a run outside widens it
     cost_range:   lowest and highest cost to expect, about; guessed from the price if not given; widened alike
-    prior:        a first belief of your own, in model units; otherwise a wide one from the ranges
-    policy:       how to decide, e.g. `relaxed(depth=2)`; otherwise a value map of the package where one fits
+    prior:        a first belief of your own, in model units; "paper" for the paper's fixed scale in the stated ranges;
+                  otherwise one that learns its scale
+    policy:       how to decide, e.g. `ei_per_cost()` or `relaxed(depth=2)`; otherwise a value map of the package where
+                  one fits.  It changes nothing else
     recall:       return the best believed of all models trained (True), or the last one as in the paper (False)
     repeats:      trainings per run; the score is their median, the cost their sum
     max_runs:     no more runs than this

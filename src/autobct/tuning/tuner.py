@@ -27,8 +27,8 @@ from autobct.tuning.fold import Learned, extended
 from autobct.tuning.forecast import Forecast, forecast
 from autobct.tuning.history import Note, Run
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, is_last, positive_number, tightest
-from autobct.tuning.policy import Frugal, Policy
-from autobct.tuning.position import Position, control_values, decide
+from autobct.tuning.policy import Policy
+from autobct.tuning.position import Position, assessed, decide
 from autobct.tuning.price import Price
 from autobct.tuning.problem import Direction, Problem, at_price, is_spread, problem_of
 from autobct.tuning.ranges import notes_of, shown
@@ -37,6 +37,7 @@ from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space import Space
 from autobct.tuning.windows import window
+from autobct.value.assessment import Assess, by_ei_per_cost
 from autobct.value.certificate import Certificate, Progress
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
@@ -66,7 +67,7 @@ class Tuner:
         direction: Direction = "maximize",
         score_range: Sequence[float] | Affine | AffineLog | None = None,
         cost_range: Sequence[float] | Affine | AffineLog | None = None,
-        prior: Prior | None = None,
+        prior: Prior | str | None = None,
         policy: Policy | None = None,
         recall: bool = True,
         max_runs: int | None = None,
@@ -93,14 +94,13 @@ class Tuner:
             guess_strength=guess_strength,
             increases_cost=increases_cost,
             expect_usual=expect_usual,
-            own_policy=policy is not None,
         )
         self._max_runs = None if max_runs is None else whole_number(max_runs, "max_runs", example=20)
         self._max_cost = None if max_cost is None else positive_number(max_cost, "max_cost", example=3600)
         self._seed = 0 if seed is None else whole_number(seed, "seed", example=0, least=0)
         self._policy = policy
         self._values, self._policy_note = chosen_policy(policy, problem, self._seed)
-        self._spread = problem.controls if is_spread(problem) and policy is None else None
+        self._spread = problem.controls if is_spread(problem) else None
         self._start(problem)
 
     def _start(self, problem: Problem) -> None:
@@ -162,14 +162,21 @@ class Tuner:
         self._failed = {index for place, index in places.items() if place in self._barred}
 
     def _promising(self, count: int) -> Indices:
-        """The candidates with the highest expected improvement per price, best first."""
+        """The candidates with the highest expected improvement per price, best first, whatever the policy."""
         everywhere = np.arange(len(self.problem.controls))
         state = keep(self._view(self.belief, everywhere), self._kept(list(self._finished)))
         never = np.isin(everywhere, list(self._failed))
         made = len(self._runs)
-        finishes = chances(self.problem.space, self.problem.controls, self._runs)
-        position = Position(self.problem, state, never, np.zeros_like(never), made, made, None, finishes=finishes)
-        return np.argsort(-control_values(position, Frugal()), kind="stable")[:count]
+        chance = chances(self.problem.space, self.problem.controls, self._runs)
+        position = Position(self.problem, state, never, np.zeros_like(never), made, made, None, feasibility=chance)
+        return np.argsort(-assessed(position, by_ei_per_cost).priority, kind="stable")[:count]
+
+    @property
+    def _assess(self) -> Assess:
+        """The policy for the present candidates: one of the user's is told when they change."""
+        if self._policy is None or self._spread is None:
+            return self._values
+        return self._policy(self.problem.controls, self._seed)
 
     @property
     def problem(self) -> Problem:
@@ -250,7 +257,7 @@ class Tuner:
         return self._decide(left)[0]
 
     def _decide(self, left: Left | None = None) -> tuple[Decision, int]:
-        decision, chosen = self._reason_to_stop() or decide(self._position(left), self._values)
+        decision, chosen = self._reason_to_stop() or decide(self._position(left), self._assess)
         news = [note.text for note in self._notes if note.run >= self._heard]
         if self._alarm is not None and self._alarm.run >= self._heard:
             news.append(self._alarm.text)
@@ -279,9 +286,9 @@ class Tuner:
             untried = ~allowed
             state = self._state(np.flatnonzero(untried))
             last = is_last(state, problem, left.amount, allowed)
-        finishes = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, self._runs)
+        chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, self._runs)
         made = self._asked, len(self._runs)
-        return Position(problem, state, untried, last, *made, self._in_hand(), left, cheapest, finishes)
+        return Position(problem, state, untried, last, *made, self._in_hand(), left, cheapest, chance)
 
     def _budget(self) -> Left | None:
         """What max_cost leaves after all runs, those under way as expected."""
@@ -323,7 +330,7 @@ class Tuner:
         """
         return certificate_of(
             self.problem,
-            self._values,
+            self._assess,
             self._policy_note.partition(":")[0].rstrip("."),
             seconds=seconds,
             seed=seed,
@@ -439,7 +446,7 @@ class Tuner:
     def explain(self, left: Left | None = None) -> Explanation:
         """The full picture of the next decision: all values, how sure, and the price at which it would turn."""
         decision, _ = self._decide(left)
-        return explained(self._position(left), self._values, decision, self._alarm)
+        return explained(self._position(left), self._assess, decision, self._alarm)
 
     def forecast(self, draws: int = 100, *, left: Left | None = None, seed: int | None = None) -> Forecast:
         """What going on is likely to bring: the policy played to its end against truths drawn from the belief.

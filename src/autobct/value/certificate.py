@@ -16,11 +16,12 @@ import numpy as np
 from scipy.special import stdtrit
 
 from autobct.belief.arrays import finite_number, whole_number
+from autobct.value.assessment import Assess
 from autobct.value.dual import above_clairvoyant, clairvoyant_mean
 from autobct.value.lookahead import one_run_value
 from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.rules import product, stratified
-from autobct.value.simulate import ControlValues, draw_luck
+from autobct.value.simulate import draw_luck
 from autobct.value.state import State, Terms, stop_value
 from autobct.value.worth import CAP, Estimate, Played, joined, play, stage_of
 
@@ -122,7 +123,7 @@ class _Clock:
 def certify(
     start: State,
     terms: Terms,
-    policies: Mapping[str, ControlValues],
+    policies: Mapping[str, Assess],
     *,
     seconds: float,
     seed: int,
@@ -219,9 +220,7 @@ def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> flo
         effort /= _FINER
 
 
-def _lower(
-    start: State, terms: Terms, policies: Mapping[str, ControlValues], seed: int, clock: _Clock
-) -> tuple[str, Played]:
+def _lower(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock) -> tuple[str, Played]:
     name = _best_of(start, terms, policies, seed, clock) if len(policies) > 1 else next(iter(policies))
     policy = policies[name]
     stage = stage_of(policy, start, terms, rng=np.random.default_rng((seed, 2)))
@@ -235,7 +234,7 @@ def _lower(
     return name, joined(parts)
 
 
-def _best_of(start: State, terms: Terms, policies: Mapping[str, ControlValues], seed: int, clock: _Clock) -> str:
+def _best_of(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock) -> str:
     """Which does best on draws that are used for nothing else."""
     luck = draw_luck(start, _PILOT, CAP, rng=np.random.default_rng((seed, 4)))
     found = {}

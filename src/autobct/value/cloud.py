@@ -22,10 +22,11 @@ from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.kalman import update
 from autobct.belief.model import Model, noise_at
 from autobct.belief.prior import PAPER_PRIORS, Prior
+from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.features import weights_of
 from autobct.value.mirror import images, mirror
 from autobct.value.shapes import Covariances, lkj, lkj_around, unimodal_shapes, wishart, wishart_around
-from autobct.value.simulate import ControlValues, draw_luck, rows, simulate
+from autobct.value.simulate import draw_luck, rows, simulate
 from autobct.value.state import State, Terms, stop_value, view
 
 __all__ = [
@@ -207,7 +208,7 @@ def _flat(part: Gaussian) -> Gaussian:
 
 
 def policy_cloud(
-    policy: ControlValues,
+    policy: Assess,
     prior: Prior,
     controls: Array,
     terms: Terms,
@@ -225,7 +226,7 @@ def policy_cloud(
 
 
 def policy_states(
-    policy: ControlValues,
+    policy: Assess,
     prior: Prior,
     controls: Array,
     terms: Terms,
@@ -249,28 +250,29 @@ def policy_states(
         yield from seen
 
 
-def _unstoppable(policy: ControlValues, runs: int, past: int | None, seen: list[State]) -> ControlValues:
+def _unstoppable(policy: Assess, runs: int, past: int | None, seen: list[State]) -> Assess:
     """The policy, going on after its stop and writing down the states it is shown.
 
     `simulate` drops a draw that stops, so none does: a draw that has gone far enough is played on unrecorded.
     """
     overtime = np.zeros(0, dtype=np.intp)
 
-    def values(state: State, terms: Terms, run: int) -> Array:
+    def values(state: State, terms: Terms, run: int) -> Assessment:
         nonlocal overtime
         found = policy(state, terms, run)
+        chosen, going = pick(found, stop_value(state))
         if run == 0:
-            overtime = np.zeros(len(found), dtype=np.intp)
+            overtime = np.zeros(len(found.value), dtype=np.intp)
             seen.append(rows(state, np.arange(1)))  # the prior: the same for every draw
         else:
-            overtime = np.where((overtime > 0) | (found.max(axis=-1) <= stop_value(state)), overtime + 1, 0)
+            overtime = np.where((overtime > 0) | ~going, overtime + 1, 0)
             inside = overtime <= (runs if past is None else past)
             if inside.any():
                 seen.append(rows(state, np.flatnonzero(inside)))
-        forced = np.full(found.shape, -np.inf)
+        forced = np.full(found.value.shape, -np.inf)
         if run < runs:
-            np.put_along_axis(forced, found.argmax(axis=-1)[..., None], np.inf, axis=-1)
-        return forced
+            np.put_along_axis(forced, chosen[..., None], np.inf, axis=-1)
+        return Assessment.by_value(forced)
 
     return values
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
+from autobct.value.acquisition import expected_best
 from autobct.value.envelope import expected_maximum
 from autobct.value.rules import Nodes, Rule
 from autobct.value.state import (
@@ -21,7 +22,6 @@ from autobct.value.state import (
     Terms,
     cost_gains,
     gather,
-    kept_means,
     price_of,
     run_price,
     score_gains,
@@ -85,10 +85,7 @@ def one_run_values(state: State, terms: Terms) -> Array:
 
     With recall this is rule R1: E max over the models in hand and the new one, minus the price of the run.
     """
-    if not terms.recall:
-        return np.asarray(state.score.mean - run_price(state, terms))
-    intercepts, slopes = _stop_lines(state, terms)
-    return expected_maximum(intercepts, slopes) - run_price(state, terms)
+    return np.asarray(expected_best(state, terms) - run_price(state, terms))
 
 
 def one_run_value(state: State, terms: Terms) -> Array:
@@ -168,26 +165,3 @@ def _block(cov: Array, columns: Indices) -> Array:
         flat.reshape(*columns.shape[:-1], chosen * chosen),
     )
     return entries.reshape(*entries.shape[:-1], chosen, chosen)
-
-
-def _stop_lines(state: State, terms: Terms) -> tuple[Array, Array]:
-    """Each returnable model's believed score, a line in the surprise of a run at g.  (..., G, M + 1) each."""
-    own, slopes = _stop_slopes(state)
-    fresh = state.score.mean[..., None]
-    hand = kept_means(state)[..., None, :]
-    shape = np.broadcast_shapes(fresh.shape[:-1], hand.shape[:-1])
-    intercepts = np.concatenate(
-        [np.broadcast_to(hand, (*shape, hand.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
-    )
-    return intercepts, np.concatenate([slopes, np.broadcast_to(own, (*slopes.shape[:-1], 1))], axis=-1)
-
-
-def _stop_slopes(state: State) -> tuple[Array, Array]:
-    """By how much a run at g moves its own score, (..., G, 1), and those of the models in hand, (..., G, M)."""
-    kept = np.maximum(state.kept, 0)
-    if state.score.mean.ndim > 1 or kept.ndim > 1:
-        gains = score_gains(state)
-        return np.diagonal(gains, axis1=-2, axis2=-1)[..., None], gather(gains, kept[..., None, :])
-    var = variance(state.score)  # one belief: a few rows of its covariance will do
-    sd = np.sqrt(var + np.square(state.score_noise))[:, None]
-    return var[:, None] / sd, state.score.rows(kept).T / sd

@@ -5,20 +5,19 @@ Truths and noise are drawn once (`Luck`) and passed in, so that policies are com
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.kalman import update
+from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.state import State, Terms, gather, keep, kept_means, run_price, stop_value
 
-ControlValues = Callable[[State, Terms, int], Array]
-"""A policy: (state, terms, runs made) -> value of training at each candidate (..., G).
-
-Train where it is highest; stop when the models in hand are worth as much (`stop_value`)."""
+Entry = TypeVar("Entry", np.float64, np.bool_)
 
 KEPT = 3
 """How many of the models in hand a lookahead follows: the best few by believed score."""
@@ -69,7 +68,7 @@ def draw_luck(state: State, draws: int, max_runs: int, *, rng: np.random.Generat
     return Luck(state.score.draw(truth[0]), state.cost.draw(truth[1]), noise[0], noise[1])
 
 
-def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, tolerance: float = 0.0) -> Outcome:
+def simulate(policy: Assess, start: State, terms: Terms, luck: Luck, *, tolerance: float = 0.0) -> Outcome:
     """Play the policy on every draw, from an unbatched state, until it stops or the luck runs out.
 
     tolerance: stop unless going on is worth more than stopping by this much.
@@ -81,12 +80,11 @@ def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, t
     state = _repeated(start, draws)
     trained = np.full((draws, limit), -1, dtype=np.intp)
     for run in range(limit):
-        values = policy(state, terms, run) if run else _first(policy, start, terms, draws)
-        going = values.max(axis=-1) > stop_value(state) + tolerance  # always before the first run
+        found = policy(state, terms, run) if run else _first(policy, start, terms, draws)
+        chosen, going = pick(found, stop_value(state) + tolerance)  # always before the first run
         if not going.any():
             break
-        active, state, values = active[going], rows(state, going), values[going]
-        chosen = values.argmax(axis=-1)
+        active, state, chosen = active[going], rows(state, going), chosen[going]
         trained[active, run] = chosen
         foreseen[active] += gather(run_price(state, terms), chosen[:, None])[:, 0]
         state, paid = _observed(state, terms, luck, active, chosen, run)
@@ -97,10 +95,11 @@ def simulate(policy: ControlValues, start: State, terms: Terms, luck: Luck, *, t
     return Outcome(score, cost, runs, believed, foreseen)
 
 
-def _first(policy: ControlValues, start: State, terms: Terms, draws: int) -> Array:
+def _first(policy: Assess, start: State, terms: Terms, draws: int) -> Assessment:
     """The policy before the first run, where all draws are in one state.  (n, G)."""
-    values = policy(_repeated(start, 1), terms, 0)
-    return np.broadcast_to(values, (draws, values.shape[-1]))
+    found = policy(_repeated(start, 1), terms, 0)
+    shape = (draws, found.value.shape[-1])
+    return Assessment(np.broadcast_to(found.value, shape), np.broadcast_to(found.priority, shape))
 
 
 def best_kept(state: State, trained: Indices, terms: Terms) -> Indices:
@@ -146,11 +145,11 @@ def _repeated(state: State, count: int) -> State:
     return State(spread(state.score), spread(state.cost), state.score_noise, state.cost_noise, kept)
 
 
-def rows(state: State, chosen: Array | Indices | slice) -> State:
-    """Some of a batch of states: by index, mask or slice of the leading axis.  Noise may be batched or shared."""
+def rows(state: State, chosen: Array | Indices | NDArray[np.bool_] | slice) -> State:
+    """Some of a batch of states: by index, mask or slice of the leading axis.  All but beliefs may be shared."""
 
-    def part(noise: Array) -> Array:
-        return noise[chosen] if noise.ndim > 1 else noise
+    def part(shared: NDArray[Entry]) -> NDArray[Entry]:
+        return shared[chosen] if shared.ndim > 1 else shared
 
     return State(
         Gaussian(state.score.mean[chosen], state.score.cov[chosen]),
@@ -158,4 +157,6 @@ def rows(state: State, chosen: Array | Indices | slice) -> State:
         part(state.score_noise),
         part(state.cost_noise),
         state.kept[chosen],
+        None if state.feasibility is None else part(state.feasibility),
+        None if state.last is None else part(state.last),
     )

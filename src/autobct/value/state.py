@@ -58,6 +58,8 @@ class State:
     score, cost:              mean (..., G), cov (..., G, G);  cost is in the space the cost model observes
     score_noise, cost_noise:  (..., G) standard deviations sigma_H(u), sigma_T(u)
     kept:                     (..., M) indices of the candidates whose trained model may be returned; -1: none
+    feasibility:              (..., G) probability that a run finishes; None where that is no question
+    last:                     (..., G) where a run would be the last, as no other fits a limit after it; None: nowhere
     """
 
     score: Gaussian
@@ -65,6 +67,8 @@ class State:
     score_noise: Array
     cost_noise: Array
     kept: Indices
+    feasibility: Array | None = None
+    last: NDArray[np.bool_] | None = None
 
     @property
     def size(self) -> int:

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
+from autobct.value.assessment import Assess
 from autobct.value.outcomes import spread_truths
-from autobct.value.simulate import ControlValues, Luck, simulate
+from autobct.value.simulate import Luck, simulate
 from autobct.value.state import State, Terms, price_of
 
 CAP = 40
@@ -92,15 +93,15 @@ class Stage:
     means: Array
 
 
-def stage_of(policy: ControlValues, start: State, terms: Terms, *, rng: np.random.Generator) -> Stage:
+def stage_of(policy: Assess, start: State, terms: Terms, *, rng: np.random.Generator) -> Stage:
     """The first belief, unbatched, as a stage for a policy."""
-    first = int(policy(start, terms, 0).argmax())
+    first = int(policy(start, terms, 0).priority.argmax())
     scores, costs = spread_truths(start, _TRUTHS, rng=rng)
     means = _features(scores, price_of(costs, start.cost_noise, terms), first).mean(axis=0)
     return Stage(start, terms, first, means)
 
 
-def play(policy: ControlValues, stage: Stage, luck: Luck) -> Played:
+def play(policy: Assess, stage: Stage, luck: Luck) -> Played:
     """Play the policy on every draw."""
     outcome = simulate(policy, stage.start, stage.terms, luck)
     prices = price_of(luck.costs, stage.start.cost_noise, stage.terms)

@@ -1,0 +1,123 @@
+"""Acquisition functions: what ranks candidates, each under the name that the field gives it.
+
+| field's term | here |
+|---|---|
+| expected improvement (EI), correlated and noisy, as in the knowledge gradient | `expected_improvement` |
+| EI per unit of cost | `ei_per_cost` |
+| constrained EI: weighted by the probability of feasibility | `with_feasibility`, and all of the above |
+| Gittins index, Pandora's box, Weitzman's rule | `gittins_index` |
+
+Every function takes the position as `State` and `Terms` and returns one number for each candidate, (..., G).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from autobct.belief.arrays import Array
+from autobct.belief.cost import upsilon
+from autobct.value.envelope import expected_maximum
+from autobct.value.state import State, Terms, gather, kept_means, run_price, score_gains, stop_value, variance
+
+_LEAST_MOVE = 1e-12  # below it a run says nothing
+
+
+def expected_best(state: State, terms: Terms) -> Array:
+    """Expected score of the model that one would return after one finished run at each candidate.  (..., G).
+
+    With recall: E max over the models that may be returned and the new one, in closed form; otherwise the new one's.
+    """
+    if not terms.recall:
+        return state.score.mean
+    return expected_maximum(*_stop_lines(state))
+
+
+def incumbent_score(state: State) -> Array:
+    """Score of the model that would be returned now; the bottom of the score range, zero, if there is none.  (...)."""
+    score = stop_value(state)
+    return np.where(score > -np.inf, score, 0.0)
+
+
+def expected_improvement(state: State, terms: Terms) -> Array:
+    """By how much one run is expected to raise the score of the model returned, chance of finishing included."""
+    improvement = expected_best(state, terms) - incumbent_score(state)[..., None]
+    return improvement if state.feasibility is None else np.asarray(state.feasibility * improvement)
+
+
+def ei_per_cost(state: State, terms: Terms) -> Array:
+    """Expected improvement per price of the run; with nothing to improve on, the expected score less that price."""
+    improvement, price = expected_improvement(state, terms), run_price(state, terms)
+    return np.asarray(improvement / price if state.kept.shape[-1] else improvement - price)
+
+
+def gittins_index(state: State, terms: Terms) -> Array:
+    """The index g of every candidate: p E[(m + s Z - g)^+] = price of the run, p the chance that it finishes.
+
+    s is by how much one noisy run moves the estimated score.  Train where the index is highest, stop when the
+    incumbent reaches it: optimal for independent candidates with recall, close to it for dependent ones.
+    """
+    moves = own_moves(state)
+    price = np.broadcast_to(run_price(state, terms), moves.shape)
+    price = price if state.feasibility is None else price / state.feasibility
+    return np.asarray(state.score.mean - moves * inverse_loss(price / moves))
+
+
+def box_value(state: State, terms: Terms) -> Array:
+    """Value of opening one box of `gittins_index` and then stopping: above the incumbent where the index is."""
+    stop = incumbent_score(state)[..., None]
+    best = stop + upsilon(state.score.mean - stop, own_moves(state)) if state.kept.shape[-1] else state.score.mean
+    return with_feasibility(np.asarray(best - run_price(state, terms)), state, terms)
+
+
+def own_moves(state: State) -> Array:
+    """Standard deviation of what a run at each candidate does to the estimated score there."""
+    var = variance(state.score)
+    return np.maximum(var / np.sqrt(var + np.square(state.score_noise)), _LEAST_MOVE)
+
+
+def with_feasibility(value: Array, state: State, terms: Terms) -> Array:
+    """V where a run may fail: the incumbent stays, and the price is spent all the same.  value: if it finishes."""
+    if state.feasibility is None:
+        return value
+    stop, chance = incumbent_score(state)[..., None], state.feasibility
+    return np.asarray(stop + chance * (value - stop) - (1.0 - chance) * run_price(state, terms))
+
+
+def inverse_loss(loss: Array) -> Array:
+    """y with phi(y) + y Phi(y) = loss, for loss > 0.
+
+    Newton's method on the logarithm, which is concave: from the left it rises to the root, never past it.
+    """
+    target = np.maximum(loss, 1e-300)
+    y = np.where(target > 0.4, 0.0, -np.sqrt(np.maximum(-2.0 * np.log(target), 0.0)) - 1.0)
+    for _ in range(60):
+        value = np.maximum(upsilon(y, 1.0), 1e-320)
+        step = value * np.log(target / value) / np.maximum(ndtr(y), 1e-320)
+        y = y + step
+        if np.all(np.abs(step) <= 1e-13 * (1 + np.abs(y))):
+            break
+    return np.asarray(y)
+
+
+def _stop_lines(state: State) -> tuple[Array, Array]:
+    """Each returnable model's estimated score, a line in the surprise of a run at g.  (..., G, M + 1) each."""
+    own, slopes = _stop_slopes(state)
+    fresh = state.score.mean[..., None]
+    hand = kept_means(state)[..., None, :]
+    shape = np.broadcast_shapes(fresh.shape[:-1], hand.shape[:-1])
+    intercepts = np.concatenate(
+        [np.broadcast_to(hand, (*shape, hand.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
+    )
+    return intercepts, np.concatenate([slopes, np.broadcast_to(own, (*slopes.shape[:-1], 1))], axis=-1)
+
+
+def _stop_slopes(state: State) -> tuple[Array, Array]:
+    """By how much a run at g moves its own score, (..., G, 1), and those of returnable models, (..., G, M)."""
+    kept = np.maximum(state.kept, 0)
+    if state.score.mean.ndim > 1 or kept.ndim > 1:
+        gains = score_gains(state)
+        return np.diagonal(gains, axis1=-2, axis2=-1)[..., None], gather(gains, kept[..., None, :])
+    var = variance(state.score)  # one belief: a few rows of its covariance will do
+    sd = np.sqrt(var + np.square(state.score_noise))[:, None]
+    return var[:, None] / sd, state.score.rows(kept).T / sd
