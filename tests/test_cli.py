@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import autobct
 from autobct.cli import app
 
-COLUMNS = ["n", "h_n", "t_n", "sum t", "u_{n-1}", "trees", "posterior score", "V"]
+COLUMNS = ["n", "h_n", "t_n", "sum t", "u_{n-1}", "trees", "estimated score", "continuing"]
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def run(*arguments):
 def table_of(output):
     """The rows of the table in the output, as lists of cells."""
     lines = output.splitlines()
-    start = next(number for number, line in enumerate(lines) if "posterior score" in line and "u_{n-1}" in line)
+    start = next(number for number, line in enumerate(lines) if "estimated score" in line and "u_{n-1}" in line)
     return [line.split() for line in lines[start + 1 : lines.index("", start)]]
 
 

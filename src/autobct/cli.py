@@ -58,7 +58,7 @@ def main(
 @app.command()
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same data and forests.")] = 0,
-    figure: Annotated[Path, typer.Option(help="Where to draw what was believed: a .png or .svg file.")] = _FIGURE,
+    figure: Annotated[Path, typer.Option(help="Where to draw the estimates: a .png or .svg file.")] = _FIGURE,
     recall: Annotated[
         bool, typer.Option("--recall/--last", help="Return the best forest, or the last one as in the paper.")
     ] = False,
@@ -96,7 +96,7 @@ def demo(
         maps_cli.fail(
             f"The figure '{figure}' could not be written ({error.strerror}); give another file with --figure."
         )
-    console.print(f"What was believed before and after each run is drawn in {figure}.", markup=False, soft_wrap=True)
+    console.print(f"The estimates before and after each run are drawn in {figure}.", markup=False, soft_wrap=True)
 
 
 def _print_question(console: Console, sizes: tuple[int, int]) -> None:
@@ -105,7 +105,7 @@ def _print_question(console: Console, sizes: tuple[int, int]) -> None:
         console,
         f"A forest of 1 to 100 trees learns a 10 x 10 checkerboard from {sizes[0]:,} points and is scored by its "
         f"accuracy on {sizes[1]:,} others. More trees tend to be more accurate, and take longer. After each forest "
-        "autobct updates what it believes about every number of trees, and trains another one only if that is worth "
+        "autobct updates its estimates for every number of trees, and trains another one only if that is worth "
         "the time.",
     )
 
@@ -121,8 +121,8 @@ def _print_units(console: Console, calibration: Calibration, price: float) -> No
     _paragraph(
         console,
         f"h: score, 0 at 50 % accuracy and 1 at 100 %; t: cost, 1 at {unit:.2f} s; u: trees, 0 at 1 and 1 at 100; "
-        "posterior score: what is now believed of this forest; V: value of going on, less its price. "
-        "It stops once V is not above the score in hand.",
+        "estimated score: of this forest, from all runs; continuing: expected final score minus the price of all "
+        "further runs. It stops once continuing is worth no more than the best so far.",
         style="dim",
     )
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 from autobct.tuning.windows import register
 
 if TYPE_CHECKING:
+    import pandas
+
     from autobct.tuning.progress import Callback
     from autobct.tuning.result import Result
     from autobct.tuning.tuner import Tuner
@@ -19,6 +22,7 @@ def put_in() -> None:
     register("report", _report)
     register("result_html", _result_html)
     register("tuner_html", _tuner_html)
+    register("dataframe", _dataframe)
 
 
 def _screen(stream: TextIO) -> Callback | None:
@@ -45,3 +49,9 @@ def _tuner_html(tuner: Tuner) -> str:
     from autobct.report.notebook import tuner_html
 
     return tuner_html(tuner)
+
+
+def _dataframe(records: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+    from autobct.report.dataframe import dataframe_of
+
+    return dataframe_of(records)

@@ -64,11 +64,11 @@ def test_the_last_column_is_what_the_tuner_believes(score):
         outcome = {"error": "out of memory"} if told is None else {"score": told}
         tuner.tell(tuner.ask(), **outcome, cost=2.0)
     top, bottom = panels(belief_figure(tuner.problem, tuner.history))
-    u, drawn = line(top[-1], "believed")
+    u, drawn = line(top[-1], "estimate")
     features = tuner.problem.prior.model.score_basis(u[:, None])
     np.testing.assert_allclose(drawn, features @ tuner.belief.score.mean, rtol=1e-12)
     features = tuner.problem.prior.model.cost_basis(u[:, None])
-    np.testing.assert_allclose(line(bottom[-1], "believed")[1], np.exp(features @ tuner.belief.cost.mean), rtol=1e-12)
+    np.testing.assert_allclose(line(bottom[-1], "estimate")[1], np.exp(features @ tuner.belief.cost.mean), rtol=1e-12)
 
 
 def test_one_column_for_the_prior_and_each_run(problem):
@@ -76,7 +76,7 @@ def test_one_column_for_the_prior_and_each_run(problem):
     top, bottom = panels(figure)
     assert [panel.get_title() for panel in top] == ["prior", "after run 1", "after run 2", "after run 3"]
     assert (top[0].get_ylabel(), bottom[0].get_ylabel()) == ("score H(u)", "cost T(u)")
-    assert {text.get_text() for text in figure.legends[0].get_texts()} >= {"believed", "68 % band", "95 % band"}
+    assert {text.get_text() for text in figure.legends[0].get_texts()} >= {"estimate", "68 % band", "95 % band"}
 
 
 def test_many_runs_show_the_prior_and_the_last_four(problem):
@@ -89,10 +89,10 @@ def test_many_runs_show_the_prior_and_the_last_four(problem):
 
 def test_the_lines_are_the_believed_means(problem):
     top, bottom = panels(belief_figure(problem, paper_history()))
-    u, prior_score = line(top[0], "believed")
+    u, prior_score = line(top[0], "estimate")
     np.testing.assert_allclose(prior_score, 0.4 + 0.1 * (u - 0.5) - 0.2 * (u - 0.5) ** 2 + 0.1 * (u - 0.5) ** 3)
-    np.testing.assert_allclose(line(bottom[0], "believed")[1][[0, -1]], [0.75, 2.25])
-    assert np.interp(0.76, *line(top[3], "believed")) == pytest.approx(0.991, abs=0.001)
+    np.testing.assert_allclose(line(bottom[0], "estimate")[1][[0, -1]], [0.75, 2.25])
+    assert np.interp(0.76, *line(top[3], "estimate")) == pytest.approx(0.991, abs=0.001)
 
 
 def test_bands_are_one_and_two_standard_deviations(problem):
@@ -124,7 +124,7 @@ def test_log_linear_costs_are_positive_on_a_log_axis():
     assert bottom[0].get_ylim()[0] > 0
     assert line(bottom[1], "observed")[1] == pytest.approx([0.2])  # in units of the dearest run
     model, after = tuner.problem.prior.model, tuner.belief.cost.mean
-    u, drawn = line(bottom[1], "believed")
+    u, drawn = line(bottom[1], "estimate")
     np.testing.assert_allclose(drawn, np.exp(model.cost_basis(u[:, None]) @ after))
 
 

@@ -54,7 +54,7 @@ def test_every_run_is_shown_with_what_was_decided():
 def test_columns():
     train = autobct.Tuner({"x": autobct.Float(0, 1), "y": autobct.Int(1, 9)}, price=0.01).ask()
     lines = shown(table_of([], ("x", "y"), [train])).splitlines()
-    assert lines[1].split() == ["run", "x", "y", "score", "cost", "total", "posterior", "value", "decision"]
+    assert lines[1].split() == ["run", "x", "y", "score", "cost", "total", "estimated", "continuing", "decision"]
     assert lines[3].split()[0] == "1"
     assert lines[3].split()[-1] == "training"
 
@@ -148,6 +148,6 @@ def test_tune_is_verbose_in_both_ways(stream, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     out = Terminal() if stream == "terminal" else io.StringIO()
     tuned({"x": autobct.Float(0, 1)}, verbose=out, max_runs=2)
-    assert ("posterior" in out.getvalue()) == (stream == "terminal")
+    assert ("continuing" in out.getvalue()) == (stream == "terminal")
     assert ("\x1b" in out.getvalue()) == (stream == "terminal")
     assert "Stopped after 2 runs" in out.getvalue()

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import math
 import re
 from dataclasses import replace
 
@@ -10,7 +11,8 @@ import pytest
 from tests.report.cases import HOSTILE, Document, half_failing, many, one, told, two
 
 import autobct
-from autobct.report.believed import MIDDLE, believed_cost, believed_score, dials, swept
+from autobct.report.estimated import MIDDLE, dials, run_cost, run_score, swept
+from autobct.report.live import table_of
 from autobct.report.page import page_of, write_report
 from autobct.report.telling import story_of, tell
 
@@ -48,9 +50,9 @@ def test_pictures_fit_the_space(results):
             attributes["aria-label"] for attributes in Document(page(results[kind])).all("svg") if "role" in attributes
         ]
 
-    assert [text.split(":")[0] for text in captions("one")[2:]] == ["Believed score along x", "Believed cost along x"]
+    assert [text.split(":")[0] for text in captions("one")[2:]] == ["Estimated score along x", "Estimated cost along x"]
     assert sum("over x and y" in text for text in captions("two")) == 2
-    assert sum("How unsure" in text for text in captions("two")) == 2
+    assert sum("Uncertainty" in text for text in captions("two")) == 2
     assert sum("along" in text for text in captions("many")) == 8  # score and cost for each of four parameters
     assert sum(" over " in text for text in captions("many")) == 6  # every pair, categories too
 
@@ -69,7 +71,7 @@ def test_curves_are_what_the_tuner_believes_also_after_failed_runs():
     tuner.tell(tuner.ask(), error="out of memory", cost=1.0)
     story = story_of(tuner)
     controls = swept(story.centre, dials(story.problem.space), 21)
-    middle = believed_score(story.problem, story.belief, controls)[MIDDLE]
+    middle = run_score(story.posterior, controls)[MIDDLE]
     np.testing.assert_allclose(middle, [tuner.believed_score(control) for control in controls], rtol=1e-12)
 
 
@@ -77,11 +79,12 @@ def test_bands_hold_the_stated_share_of_what_is_believed():
     tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5, cost_range=(1, 10)), 2)
     story, control = story_of(tuner), np.array([[0.3]])
     model, rng = story.problem.prior.model, np.random.default_rng(0)
-    draws = rng.multivariate_normal(story.belief.cost.mean, story.belief.cost.cov, size=40_000)
-    costs = story.problem.cost_scale.to_raw(np.exp(draws @ model.cost_basis(control)[0]))
-    band = believed_cost(story.problem, story.belief, control)[:, 0]
+    cost = story.posterior.belief.cost
+    draws = rng.multivariate_normal(cost.mean, cost.cov, size=40_000) @ model.cost_basis(control)[0]
+    costs = story.problem.cost_scale.to_raw(np.exp(draws + model.cost_noise * rng.standard_normal(40_000)))
+    band = run_cost(story.posterior, control)[:, 0]
     shares = [np.mean(costs < edge) for edge in band]
-    np.testing.assert_allclose(shares, [0.025, 0.159, 0.5, 0.841, 0.975], atol=0.008)
+    np.testing.assert_allclose(shares, [0.025, 0.16, 0.5, 0.84, 0.975], atol=0.008)
 
 
 def test_nothing_in_a_run_becomes_markup():
@@ -158,7 +161,7 @@ def test_a_tuning_without_any_run_or_with_failed_ones_only_has_a_page():
 def test_a_lower_score_can_be_the_better_one():
     result = one(train=lambda params: ((params["x"] - 0.3) ** 2, 1.0), direction="minimize")
     text = Document(page(result)).text
-    assert "going on is worth less than the score in hand" in text
+    assert "continuing is worth less than the estimated score of the best run so far" in text
     assert f"the best {min(run.score for run in result.history):.4g}"[:14] in text
     assert "± -" not in text
 
@@ -224,3 +227,24 @@ def test_secrets_of_the_environment_are_not_shown():
     assert "hunter2" not in text
     assert "env.TOKEN" in text
     assert "[&#34;train&#34;]" in text or "[&quot;train&quot;]" in text
+
+
+def test_charts_come_in_the_order_of_importance_and_say_the_numbers():
+    result = many()
+    shares, text = result.importance(), page(result)
+    places = [text.index(f"Estimated score along {name}") for name in shares if not math.isclose(shares[name], 0.0)]
+    assert places == sorted(places)
+    first, share = next(iter(shares.items()))
+    assert f"{first} {share:.0%}" in Document(text).text
+
+
+def test_terminal_page_and_demo_say_the_same_words():
+    """One word for one thing: `estimated score` and `continuing`; neither posterior, nor believed, nor V."""
+    text = Document(page(one())).text
+    live_heads = [str(column.header) for column in table_of([], ("x",), []).columns]
+    assert "estimated score" in text
+    assert "continuing" in text
+    assert {"estimated", "continuing"} <= set(live_heads)
+    for word in ("believed", "Believed", "posterior", "in hand", "going on"):
+        assert word not in text
+        assert word not in " ".join(live_heads)

@@ -28,7 +28,7 @@ def test_history_draws_every_score_at_its_total_cost(result):
     totals, scores = line(panel, "observed")
     np.testing.assert_allclose(totals, np.cumsum([run.cost for run in result.history]))
     np.testing.assert_allclose(scores, [run.score for run in result.history])
-    _, going_on = line(panel, "value of going on")
+    _, going_on = line(panel, "value of continuing")
     values = [decision.value for decision in result.decisions if isinstance(decision, autobct.Train)]
     np.testing.assert_allclose(going_on[: len(values)], values)
 
@@ -46,10 +46,12 @@ def test_belief_draws_what_the_tuner_believes(result):
 
 
 def test_belief_has_a_row_for_each_parameter():
-    figure = plot.belief(many())
-    assert [panel.get_xlabel() for panel in figure.axes[::2]] == ["rate", "depth", "drop", "act"]
+    result = many()
+    figure = plot.belief(result)
+    assert [panel.get_xlabel() for panel in figure.axes[::2]] == list(result.importance())
     figure.canvas.draw()
-    assert all(len(label.get_text()) <= 16 for label in figure.axes[-1].get_xticklabels())
+    choice = next(panel for panel in figure.axes if panel.get_xlabel() == "act")
+    assert all(len(label.get_text()) <= 16 for label in choice.get_xticklabels())
     assert len(HOSTILE) > 16
 
 

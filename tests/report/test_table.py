@@ -9,7 +9,7 @@ import autobct
 from autobct.paper import synthetic
 from autobct.report.table import last_row, run_table, watch
 
-HEADERS = ["n", "h_n", "t_n", "sum t", "u_{n-1}", "n_estimators", "posterior score", "V"]
+HEADERS = ["n", "h_n", "t_n", "sum t", "u_{n-1}", "n_estimators", "estimated score", "continuing"]
 OUTCOMES = [(0.545, 0.066), (0.976, 0.381), (0.983, 0.445)]  # the paper's on-the-fly table
 
 
@@ -60,7 +60,7 @@ def test_plain_lines_in_a_pipe():
     decision, _ = watched(console, titles={"n_estimators": "trees"})
     lines = console.file.getvalue().splitlines()
     assert isinstance(decision, autobct.Stop)
-    assert lines[0].split() == ["n", "h_n", "t_n", "sum", "t", "u_{n-1}", "trees", "posterior", "score", "V"]
+    assert lines[0].split() == ["n", "h_n", "t_n", "sum", "t", "u_{n-1}", "trees", "estimated", "score", "continuing"]
     assert len({len(line) for line in lines[:4]}) == 1  # not wrapped, and in columns
     assert lines[1].split()[:6] == ["1", "0.545", "0.066", "0.066", "0.00", "1"]
     assert "\x1b" not in console.file.getvalue()
@@ -73,7 +73,7 @@ def test_a_live_table_on_a_terminal():
     assert isinstance(decision, autobct.Stop)
     assert all(header in shown for header in HEADERS)
     assert "training" in shown
-    assert "training" not in shown[shown.rindex("posterior score") :]  # nothing is under way at the end
+    assert "training" not in shown[shown.rindex("estimated score") :]  # nothing is under way at the end
 
 
 def test_the_run_under_way_is_the_last_row():

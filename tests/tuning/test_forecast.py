@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from tests.tuning.cases import LINE, ask_train, hill, numbers
 
-from autobct import Assessment, Tuner, exact, relaxed
+from autobct import Assessment, Categorical, Float, Tuner, exact, relaxed
+from autobct.tuning.estimate import score_bounds
+from autobct.tuning.forecast import DECISIONS, LEAST_DRAWS, MOST_DRAWS
 from autobct.tuning.limits import Left
+from autobct.tuning.thinning import MOST
+from autobct.tuning.truth import drawn_truths
 
 
 def test_one_run_is_what_the_first_decision_expects() -> None:
@@ -84,7 +88,7 @@ def test_in_words_and_quantiles() -> None:
     assert told.score_quantiles[0.5] == pytest.approx(float(np.median(told.scores)))
     text = str(told)
     assert f"Expected final score {told.expected_score:.4g}" in text
-    assert "From 40 games" in text
+    assert "Simulated 40 times" in text
     assert told.nets.mean() > told.scores.mean()  # what is to be minimised gets worse by its price
 
 
@@ -104,3 +108,87 @@ def test_a_policy_that_never_stops_is_cut_off(monkeypatch: pytest.MonkeyPatch) -
 def test_bad_numbers_of_draws(draws: Any) -> None:
     with pytest.raises(ValueError, match=r"^draws must be a whole number of at least 1, got .*; write e.g. 100"):
         Tuner(LINE, price=0.01).forecast(draws)
+
+
+# ---- bounded work, possible scores
+
+
+SIX = {f"x{i}": Float(0, 1) for i in range(6)}
+CHOICES = {"c": Categorical([f"m{i}" for i in range(1000)])}
+
+
+@pytest.mark.parametrize("space", [SIX, CHOICES, LINE], ids=["six", "thousand choices", "one"])
+@pytest.mark.parametrize("price", ["0.01 per 10min", "0.0001 per 10min"])
+def test_work_is_bounded_whatever_the_space(space: Any, price: str) -> None:
+    """Counted, not timed: simulated decisions, candidates at each of them, and functions of the surrogate."""
+    tuner = Tuner(space, price=price)
+    told, inside = tuner.forecast(), tuner.simulation()
+    assert told.decisions == told.runs.sum()
+    assert LEAST_DRAWS <= told.draws <= MOST_DRAWS
+    assert told.decisions <= 2 * DECISIONS
+    assert len(inside.problem.controls) <= MOST
+    assert inside.problem.prior.model.score_basis.size <= 300
+    assert np.isfinite(told.scores).all()
+
+
+@pytest.mark.parametrize(
+    ("ranges", "low", "high"),
+    [({}, 0.0, 1.0), ({"score_range": (0.8, 1.0)}, 0.8, 1.0), ({"direction": "minimize"}, 0.0, 1.0)],
+)
+def test_scores_are_ones_that_can_be(ranges: dict[str, Any], low: float, high: float) -> None:
+    told = Tuner(SIX, price="0.01 per 10min", **ranges).forecast(12)
+    assert told.scores.min() >= low
+    assert told.scores.max() <= high
+    assert told.scores.std() > 0.0
+
+
+def test_what_was_seen_bounds_what_is_foreseen() -> None:
+    """After runs on a plateau the forecast is of scores like those, compressed or not."""
+    tuner = Tuner(SIX, price=1e-4)
+    for number in range(8):
+        tuner.tell(tuner.ask(), score=0.9 + 0.002 * number if number % 2 else 0.5 - 0.05 * number, cost=1.0)
+    told = tuner.forecast(12)
+    assert told.runs.min() >= 8
+    assert 0.85 < told.expected_score <= 1.0
+
+
+def test_fewer_candidates_and_functions_change_no_belief() -> None:
+    """Functions that are zero at all that is left are left out: every prediction there is the same."""
+    tuner = Tuner(CHOICES, price=1e-4)
+    for number in range(5):
+        tuner.tell(tuner.ask(), score=0.6 + 0.03 * number, cost=1.0 + number)
+    inside = tuner.simulation()
+    controls = inside.problem.controls
+    assert inside.problem.prior.model.score_basis.size < 300 < tuner.problem.prior.model.score_basis.size
+    for one in controls[::9]:
+        assert inside.believed_score(one) == pytest.approx(tuner.believed_score(one), rel=1e-12)
+    train = ask_train(inside)
+    inside.tell(train, score=0.71, cost=2.0)
+    whole = tuner.twin(fixed=True)
+    whole.replay([inside.history[-1]])
+    for one in controls[::9]:
+        assert inside.believed_score(one) == pytest.approx(whole.believed_score(one), rel=1e-9)
+
+
+def test_truths_are_drawn_from_the_posterior() -> None:
+    """Without bounds the drawn weights have the mean and the covariance of the belief, that is of all members."""
+    tuner = Tuner({"x": Float(0, 1), "c": Categorical(["a", "b"])}, price=1e-4)
+    for number in range(4):
+        tuner.tell(tuner.ask(), score=30.0 + 5 * number, cost=1.0)
+    known = tuner.known
+    assert score_bounds(known.problem)[1] == np.inf
+    truths = drawn_truths(known, 20_000, rng=np.random.default_rng(0))
+    features = known.problem.prior.model.score_basis(known.problem.controls[:20])
+    drawn = np.stack([truth.score_weights for truth in truths]) @ features.T
+    expected = known.belief.score.at(features)
+    sd = np.sqrt(np.diagonal(expected.cov))
+    np.testing.assert_allclose(drawn.mean(axis=0), expected.mean, atol=4 * sd.max() / 20_000**0.5)
+    np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.06)
+    assert np.mean([np.square(truth.noise or 0.0) for truth in truths]) == pytest.approx(
+        known.evidence.noise**2, rel=0.1
+    )
+
+
+def test_it_says_how_often_it_was_simulated() -> None:
+    told = Tuner(LINE, price=0.01).forecast(3)
+    assert "Simulated 3 times from the current model." in str(told)

@@ -120,7 +120,7 @@ def test_plain_lines_into_a_stream() -> None:
     lines = stream.getvalue().splitlines()
     first, second = result.history[:2]
     assert lines[0] == result.decisions[0].why
-    seen = f"score {first.score:.4g} (believed {first.believed:.4g}), cost {first.cost:.4g}, total {first.cost:.4g}."
+    seen = f"score {first.score:.4g} (estimated {first.believed:.4g}), cost {first.cost:.4g}, total {first.cost:.4g}."
     assert lines[1] == f"Run 1: {seen}"
     assert lines[3].startswith("Run 2 failed: the score that train returned must be finite, got nan")
     assert lines[3].endswith(f"cost {second.cost:.4g}, total {first.cost + second.cost:.4g}.")

@@ -64,7 +64,7 @@ def test_the_result_is_the_model_to_use_and_what_it_took() -> None:
 def test_the_result_in_words() -> None:
     result = tune(hill, LINE, price=0.003, max_runs=2)
     params, why = str(result).split("\n")
-    believed = f"(believed {result.expected_score:.4g}, all runs considered)"
+    believed = f"(estimated from all runs: {result.expected_score:.4g})"
     assert params == f"{result.params} scores {result.score:.4g} {believed}; 2 runs cost {result.cost:.4g}."
     assert why == result.why == "Stopped after 2 runs: that is as many as max_runs allows."
     assert "; 1 run cost " in str(tune(hill, LINE, price=0.003, max_runs=1))

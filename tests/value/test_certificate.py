@@ -10,6 +10,7 @@ from tests.value.exact_problems import few_controls, one_weight, pandora
 from autobct.belief.basis import cubic
 from autobct.belief.gaussian import Gaussian, Truth
 from autobct.belief.model import Model
+from autobct.value import certificate
 from autobct.value.assessment import Assessment, by_gittins_index
 from autobct.value.certificate import Certificate, certified_decision, certify
 from autobct.value.lookahead import one_run_value
@@ -211,3 +212,43 @@ def test_from_training_over_not_knowing_to_stopping() -> None:
     order = {"train": 0, None: 1, "stop": 2}
     ranks = [order[one] for one in found]
     assert ranks == sorted(ranks)
+
+
+class Pretend:
+    """A clock that only work moves: so many seconds for each truth, search and simulated tuning."""
+
+    def __init__(self, monkeypatch, truth: float, search: float, tuning: float) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(certificate, "time", self)
+        monkeypatch.setattr(certificate, "_QUICK", 0)  # as with very many candidates
+        monkeypatch.setattr(certificate, "above_clairvoyant", lambda *args, rngs, **told: np.zeros(len(rngs)))
+        for name, price in (
+            ("clairvoyant_mean", lambda args, told: truth * args[2]),
+            ("above_clairvoyant", lambda args, told: search * len(told["rngs"])),
+            ("stage_of", lambda args, told: 2 * truth * told["truths"]),
+            ("play", lambda args, told: tuning * len(args[2].score_noise)),
+        ):
+            monkeypatch.setattr(certificate, name, self._priced(getattr(certificate, name), price))
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def _priced(self, work, price):
+        def paid(*args, **told):
+            self.now += price(args, told)
+            return work(*args, **told)
+
+        return paid
+
+
+@pytest.mark.parametrize("truth", [1e-5, 4e-5])
+@pytest.mark.parametrize("search", [0.01, 0.2])
+@pytest.mark.parametrize("tuning", [5e-3, 3e-2])
+def test_a_certificate_keeps_to_its_time(monkeypatch, truth: float, search: float, tuning: float) -> None:
+    """With work as slow as that of six parameters, 33 us a truth and 30 ms a simulated tuning, and quicker."""
+    clock = Pretend(monkeypatch, truth, search, tuning)
+    found = certify(prior_state(count=5), RECALL, {"index": index}, seconds=10.0, seed=0)
+    assert clock.now <= 12.0
+    assert found.seconds == pytest.approx(clock.now)
+    assert found.lower.draws >= 40
+    assert found.upper.draws >= 8

@@ -15,10 +15,10 @@ from autobct.value import dual
 from autobct.value.bound import clairvoyant_value
 from autobct.value.branches import after_run, dear_prices, expected_prices, ground_of, planted, root_of
 from autobct.value.certificate import upper_estimate
-from autobct.value.dual import above_clairvoyant, clairvoyant_mean
+from autobct.value.dual import above_clairvoyant, clairvoyant_mean, first_look
 from autobct.value.lookahead import one_run_value
 from autobct.value.on_the_fly import on_the_fly
-from autobct.value.outcomes import Width, draw_outcomes, spread_truths
+from autobct.value.outcomes import Levels, Width, spread_truths
 from autobct.value.state import Terms, price_of, run_price, view
 
 PROBLEMS = {
@@ -147,7 +147,7 @@ def test_a_run_that_costs_more_than_can_be_told_is_endlessly_dear() -> None:
 
 def test_outcomes_are_standard_normal_point_by_point() -> None:
     """Whatever the other points: each single point, over many draws, has mean zero and variance one."""
-    found = [draw_outcomes([Width((5, 4), (6, 3), 7)], 3, [np.random.default_rng(seed)])[0] for seed in range(60)]
+    found = [Levels([Width((5, 4), (6, 3), 7)], 3, [np.random.default_rng(seed)])[0] for seed in range(60)]
     for points in ("score", "cost", "truths", "told"):
         drawn = np.concatenate([getattr(one, points) for one in found])
         assert np.abs(drawn.mean(axis=0)).max() < 5 / np.sqrt(len(drawn))
@@ -161,3 +161,30 @@ def test_truths_have_the_beliefs_moments() -> None:
     np.testing.assert_allclose(np.cov(scores.T), state.score.cov, atol=2e-2)
     np.testing.assert_allclose(np.cov(costs.T), state.cost.cov, atol=4e-2)
     assert root_of(state.score).shape == (4, 4)
+
+
+def test_a_search_out_of_time_looks_at_nothing_more(monkeypatch) -> None:
+    """Counted: looks at states below the first level, after the moment at which the time was over."""
+    looks, asked = [], []
+
+    def over() -> bool:
+        asked.append(len(looks))
+        return len(asked) > 3
+
+    def counted(states, ground, normals):
+        looks.append(len(states))
+        return first_look(states, ground, normals)
+
+    monkeypatch.setattr(dual, "first_look", counted)
+    above_clairvoyant(prior_state(count=9), RECALL, 1e-5, rngs=[np.random.default_rng(1)], out_of_time=over)
+    late = asked[3]
+    assert len(looks) == late  # nothing after that
+
+
+def test_levels_are_the_same_whether_drawn_at_once_or_when_reached() -> None:
+    widths = [Width((5, 4), (6, 3), 7), Width((2, 1), (2, 1), 3)]
+    one, two = (Levels(widths, 3, [np.random.default_rng(4)]) for _ in range(2))
+    late = one[1]
+    early = two[0], two[1]
+    np.testing.assert_array_equal(late.score, early[1].score)
+    np.testing.assert_array_equal(one[0].told, early[0].told)

@@ -16,11 +16,11 @@ free.  All of it is linear algebra in the number of runs; after `MOST` runs the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
 
 MOST = 64
@@ -29,6 +29,7 @@ MOST = 64
 _TOP = 0.6  # of the distance from a typical score to the top of the range: amplitudes beyond are implausible
 _TOP_SPREAD = 0.4  # of log amplitude
 _LEAST_ROOM = 0.02  # a typical score may be at the top already
+_FARTHEST_BELOW = 60.0  # units below the middle: e^60 is beyond any score, and still a number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +77,10 @@ class Ensemble:
             gain=gain,
             noises=self.noises,
         )
+
+    def only(self, functions: Indices) -> Ensemble:
+        """The same of some of the functions, the constant first: for controls where all others are zero."""
+        return replace(self, variances=self.variances[:, functions], bump=self.bump[functions])
 
     def _weights(self, root: Array, whitened: Array, scores: Array) -> Array:
         """Posterior probabilities of all pairs of a shape and an amplitude.  (M, A)."""
@@ -136,6 +141,24 @@ class Mixture:
             cov += sign * (part.T @ part)
         return Gaussian(mean, (cov + cov.T) / 2)
 
+    def draw(self, uniforms: Array, normals: Array) -> tuple[Array, Array]:
+        """Weights (n, J) of the functions and standard deviations (n,) of the noise, each of one member.
+
+        uniforms: (n,) that choose shape and amplitude;  normals: (n, J).  With B = gain variances^(-1/2) = U s V', the
+        root of a member's covariance is a variances^(1/2) (1 - V (1 - sqrt(1 - s^2)) V').
+        """
+        ladder = np.cumsum(self.weights.ravel())
+        chosen = np.minimum(np.searchsorted(ladder, uniforms * ladder[-1]), len(ladder) - 1)
+        member, at = np.divmod(chosen, len(self.amplitudes))
+        scale, sds, spread = self.amplitudes[at], np.sqrt(self.variances), normals.copy()
+        for m in np.unique(member) if self.gain.shape[1] else ():
+            _, lengths, known = np.linalg.svd(self.gain[m] / np.maximum(sds[m], 1e-150), full_matrices=False)
+            shrunk = 1.0 - np.sqrt(np.maximum(1.0 - lengths**2, 0.0))
+            rows = member == m
+            spread[rows] -= ((spread[rows] @ known.T) * shrunk) @ known
+        weights = self.from_data[member] + scale[:, None] * (self.from_bump[member] + sds[member] * spread)
+        return weights, scale * np.sqrt(self.noises[member])
+
     @property
     def noise(self) -> float:
         """Standard deviation of what no function explains, over all members."""
@@ -147,13 +170,43 @@ class Mixture:
         return float(np.sqrt((self.weights @ self.amplitudes**2).sum()))
 
 
-def compressed(scores: Array, *, least: float = 0.01) -> Array:
+@dataclass(frozen=True, slots=True)
+class Compression:
     """Scores with the lower half drawn together: how bad the bad ones are says little about where the best is.
 
-    Below the median m, m - y becomes s log(1 + (m - y) / s) with s the distance from the median to the best.  (n,).
+    Below the middle m, m - y becomes s log(1 + (m - y) / s).  A rising function, so that quantiles stay quantiles.
+
+    middle: m, in model units; -inf where nothing is drawn together;  unit: s
     """
+
+    middle: float = -np.inf
+    unit: float = 1.0
+
+    def __call__(self, scores: Array) -> Array:
+        """Scores as they are learned, of any shape."""
+        below = np.maximum(self.middle - scores, 0.0) / self.unit
+        return np.where(scores >= self.middle, scores, self.middle - self.unit * np.log1p(below))
+
+    def undone(self, learned: Array) -> Array:
+        """The scores that are learned as these, of any shape: the inverse."""
+        if self.middle == -np.inf:
+            return learned
+        below = np.minimum(np.maximum(self.middle - learned, 0.0) / self.unit, _FARTHEST_BELOW)
+        return np.where(learned >= self.middle, learned, self.middle - self.unit * np.expm1(below))
+
+
+PLAIN = Compression()
+"""Nothing is drawn together."""
+
+
+def compression_of(scores: Array, *, least: float = 0.01) -> Compression:
+    """The compression for some scores (n,): m is their median, s the distance from it to the best; none for a few."""
     if len(scores) < 3:
-        return scores
+        return PLAIN
     middle = float(np.median(scores))
-    unit = max(float(scores.max()) - middle, least)
-    return np.where(scores >= middle, scores, middle - unit * np.log1p(np.maximum(middle - scores, 0.0) / unit))
+    return Compression(middle, max(float(scores.max()) - middle, least))
+
+
+def compressed(scores: Array) -> Array:
+    """The scores (n,) as they are learned."""
+    return compression_of(scores)(scores)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Basis, probe_controls
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.ensemble import Ensemble
+from autobct.belief.ensemble import Ensemble, Mixture
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.learning import Growth, Habits, cost_of, ensemble_of
 from autobct.belief.model import Model
@@ -40,7 +40,11 @@ class Rewritten:
     def posterior(self, features: Array, scores: Array) -> RewrittenMixture:
         """The mixture after n runs.  features: (n, J) of the basis,  scores: (n,)."""
         mixture = self.members.posterior(features @ self.into, scores)
-        return RewrittenMixture(rewritten(mixture.gaussian(), self.into), mixture.noise)
+        return RewrittenMixture(rewritten(mixture.gaussian(), self.into), mixture.noise, mixture, self.into)
+
+    def only(self, functions: Indices) -> Rewritten:
+        """The same of some functions of the basis: for controls where all others are zero."""
+        return Rewritten(self.members, self.into[functions])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +53,13 @@ class RewrittenMixture:
 
     weights: Gaussian
     noise: float
+    mixture: Mixture
+    into: Array
+
+    def draw(self, uniforms: Array, normals: Array) -> tuple[Array, Array]:
+        """Weights (n, J) of the basis and standard deviations (n,) of the noise, each of one member."""
+        weights, noises = self.mixture.draw(uniforms, normals)
+        return weights @ self.into.T, noises
 
     def gaussian(self) -> Gaussian:
         """The Gaussian with the mixture's mean and covariance."""

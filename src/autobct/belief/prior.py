@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Basis, additive_quartic, check_basis, cubic, largest_features, probe_controls
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
@@ -32,12 +32,18 @@ class Weighed(Protocol):
     def noise(self) -> float:
         """Standard deviation of one observed score."""
 
+    def draw(self, uniforms: Array, normals: Array) -> tuple[Array, Array]:
+        """Weights (n, J) and standard deviations (n,) of the noise from uniforms (n,) and standard normals (n, J)."""
+
 
 class Learning(Protocol):
     """A belief that learns its scale from all runs together: `Ensemble`, or `Rewritten` on the paper's basis."""
 
     def posterior(self, features: Array, scores: Array) -> Weighed:
         """After n runs.  features: (n, J) of the score's basis,  scores: (n,)."""
+
+    def only(self, functions: Indices) -> Learning:
+        """The same of some of the functions: for controls where all others are zero."""
 
 
 @dataclass(frozen=True, slots=True)

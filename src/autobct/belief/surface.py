@@ -143,14 +143,16 @@ class _Features:
         for row, term in enumerate(terms):
             factors[row, : len(term)] = [starts[which] + k - 1 for which, k in term]
         self._factors = factors.T
+        columns = np.cumsum([0, *(max(choices, 1) for choices in parameters)])
+        self._numbers = np.array(
+            [at for at, choices in zip(columns, parameters, strict=False) if not choices], dtype=np.intp
+        )
 
     def __call__(self, controls: Array) -> Array:
         pool, at = [np.ones((*controls.shape[:-1], 1))], 0
+        powers = iter(np.moveaxis(legendre(controls[..., self._numbers], self._degree)[..., 1:], -2, 0))
         for choices in self._parameters:
-            if choices:
-                pool.append(np.sqrt(choices) * controls[..., at : at + choices])
-            else:
-                pool.append(legendre(controls[..., at], self._degree)[..., 1:])
+            pool.append(np.sqrt(choices) * controls[..., at : at + choices] if choices else next(powers))
             at += max(choices, 1)
         entries = np.concatenate(pool, axis=-1)
         one, two, three = self._factors

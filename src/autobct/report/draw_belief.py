@@ -1,4 +1,4 @@
-"""Which pictures a belief gets: curves for one parameter, maps for two numbers, slices and maps for more."""
+"""Which pictures an estimate gets: curves for one parameter, maps for two numbers, slices and maps for more."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import number
-from autobct.report.believed import MIDDLE, Dial, believed_score, dials
 from autobct.report.chart import Mark, cross, dot, group, ring
 from autobct.report.draw_map import GRID, level_map, map_frame, place
 from autobct.report.draw_slice import Side, sides, slice_chart
+from autobct.report.estimated import MIDDLE, Dial, dials
 from autobct.report.story import Story, run_text
 from autobct.report.svg import Markup
 
@@ -32,53 +32,47 @@ class Drawn:
 
 
 def belief_charts(story: Story) -> list[Drawn]:
-    """All pictures of the belief that the space allows."""
+    """All pictures of the estimates that the space allows, the most important parameters first."""
     turned, (score, cost) = story.dials, sides(story)
     if len(turned) == 2 and all(dial.numeric for dial in turned):
         pair = (turned[0], turned[1])
         scores = _score_map(story, score, pair), _doubt_map(story, score, pair)
         return [*scores, _cost_map(story, cost, pair), _doubt_map(story, cost, pair)]
-    shown = sorted(turned, key=lambda dial: -_matters(story, dial))[:_MOST_DIALS]
+    shown = story.ranked[:_MOST_DIALS]
     slices = [Drawn(*slice_chart(story, side, dial)) for dial in shown for side in (score, cost)]
     few = [dial for dial in shown if len(dial.columns) <= _MOST_CHOICES]
     pairs = list(itertools.combinations(few, 2))[:_MOST_MAPS]
     return [*slices, *(_score_map(story, score, pair) for pair in pairs)]
 
 
-def _matters(story: Story, dial: Dial) -> float:
-    """How much the believed score changes along a parameter through the model to use."""
-    middle = believed_score(story.problem, story.belief, story.swept([dial], GRID))[MIDDLE]
-    return float(np.ptp(middle))
-
-
 def _score_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     surface = _surface(story, side, pair)[MIDDLE]
     others = "" if len(dials(story.problem.space)) == 2 else ", all else as in the model to use"
-    caption = f"Believed {side.name} over {pair[0].name} and {pair[1].name}{others}: {_peak(story, surface, pair)}."
-    return _map(story, surface, pair, side, f"believed {side.title}", caption)
+    caption = f"Estimated {side.name} over {pair[0].name} and {pair[1].name}{others}: {_peak(story, surface, pair)}."
+    return _map(story, surface, pair, side, f"estimated {side.title}", caption)
 
 
 def _doubt_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
-    """One standard deviation of what is believed; the factor that it makes where values are told apart by ratio."""
+    """Half the width of the 68 % band of one run; as a factor where values are told apart by their ratios."""
     quantiles = _surface(story, side, pair)
     doubt = np.sqrt(quantiles[3] / quantiles[1]) if side.log else (quantiles[3] - quantiles[1]) / 2
-    how, key = ("as a factor up or down", "× or ÷") if side.log else ("as one standard deviation", "±")
+    how, key = ("as a factor up or down", "× or ÷") if side.log else ("half the width of the 68 % band", "±")
     least, most = number(float(np.abs(doubt).min()), 3), number(float(np.abs(doubt).max()), 3)
-    caption = f"How unsure the {side.name} still is, {how}: from {least} near the runs to {most} far from them."
+    caption = f"Uncertainty of the {side.name} of one run, {how}: from {least} near the runs to {most} far from them."
     return _map(story, np.abs(doubt), pair, replace(side, colour="muted", log=False), f"{key} {side.title}", caption)
 
 
 def _cost_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     surface = _surface(story, side, pair)[MIDDLE]
     spread = f"from {number(float(surface.min()), 3)} to {number(float(surface.max()), 3)}"
-    caption = f"Believed {side.name} over {pair[0].name} and {pair[1].name}: {spread}."
-    return _map(story, surface, pair, side, f"believed {side.title}", caption)
+    caption = f"Estimated {side.name} over {pair[0].name} and {pair[1].name}: {spread}."
+    return _map(story, surface, pair, side, f"estimated {side.title}", caption)
 
 
 def _surface(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Array:
     """Quantiles (5, settings of the second, settings of the first)."""
     across, up = pair
-    quantiles = side.believed(story.problem, story.belief, story.swept([up, across], GRID))
+    quantiles = side.estimated(story.posterior, story.swept([up, across], GRID))
     columns = GRID if across.numeric else len(across.columns)
     return quantiles.reshape(5, -1, columns)
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, choices_axis, number, parameter_axis
-from autobct.report.believed import Dial
 from autobct.report.chart import Frame, area, chart, frame, group, label
 from autobct.report.contour import loops_above
+from autobct.report.estimated import Dial
 from autobct.report.svg import Markup, tag
 from autobct.tuning.history import Run
 from autobct.tuning.parameter import Categorical

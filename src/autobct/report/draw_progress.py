@@ -29,7 +29,7 @@ def progress_chart(story: Story, *, width: float = 900.0, height: float = 340.0)
         group("go", line(at, totals, going_on, dashed=True, width=1.5)),
     ]
     values = [
-        dot(at, Mark(float(total), float(value), f"After {after}: going on is worth {number(value)}"))
+        dot(at, Mark(float(total), float(value), f"After {after}: continuing is worth {number(value)}"))
         for after, (total, value) in enumerate(zip(totals, going_on, strict=True))
         if np.isfinite(value)
     ]
@@ -50,7 +50,9 @@ def progress_words(story: Story) -> str:
     if np.isfinite(going_on) and np.isfinite(in_hand):
         better = story.sign * (going_on - in_hand) > 0
         verdict = "better than" if better else "no better than"
-        tail += f" After the last one going on is worth {number(going_on)}, {verdict} the {number(in_hand)} in hand."
+        tail += (
+            f" After the last, continuing is worth {number(going_on)}, {verdict} the best so far, {number(in_hand)}."
+        )
     return head + tail
 
 

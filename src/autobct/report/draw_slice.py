@@ -1,4 +1,4 @@
-"""One parameter at a time: what was believed before the first run, what is believed now, and what was observed."""
+"""One parameter at a time: the estimate before the first run, the estimate now, and what was observed."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.gaussian import Belief
 from autobct.report.axis import Axis, axis_over, number
-from autobct.report.believed import MIDDLE, Dial, believed_cost, believed_score, log_cost
 from autobct.report.chart import Frame, Mark, band, chart, cross, dot, frame, group, line, ring
 from autobct.report.draw_map import dial_axis, place
+from autobct.report.estimated import MIDDLE, Dial, log_cost, run_cost, run_score
 from autobct.report.story import Story, run_text
 from autobct.report.svg import Markup, path_of, tag
-from autobct.tuning.problem import Problem
+from autobct.tuning.fold import Learned
 
 __all__ = ["Side", "sides", "slice_chart"]
 
 _POINTS = 41
 _MOST_NAMED = 12  # with more runs their numbers would run into each other
-_BESIDE = 0.16  # what was believed before, and what was observed, stand to the left and right of a choice
-_SPAN = 3.0  # an observation farther out than so many heights of what is believed is marked at the rim
+_BESIDE = 0.16  # the prior, and what was observed, stand to the left and right of a choice
+_SPAN = 3.0  # an observation farther out than so many heights of the estimate is marked at the rim
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Score or cost: how it is called, titled on an axis, coloured, believed and observed (n,)."""
+    """Score or cost: how it is called, titled on an axis, coloured, estimated (5, n) and observed (n,)."""
 
     name: str
     title: str
     colour: str
-    believed: Callable[[Problem, Belief, Array], Array]
+    estimated: Callable[[Learned, Array], Array]
     observed: Array
     log: bool
 
@@ -40,15 +39,15 @@ class Side:
 def sides(story: Story) -> tuple[Side, Side]:
     """The score's side and the cost's."""
     return (
-        Side("score", "score", "score", believed_score, story.scores, log=False),
-        Side("cost", story.cost_title, "cost", believed_cost, story.costs, log=log_cost(story.problem)),
+        Side("score", "score", "score", run_score, story.scores, log=False),
+        Side("cost", story.cost_title, "cost", run_cost, story.costs, log=log_cost(story.problem)),
     )
 
 
 def slice_chart(story: Story, side: Side, dial: Dial) -> tuple[Markup, str]:
     """Prior and posterior along one parameter, all others as in the model to use; and the same in words."""
     controls = story.swept([dial], _POINTS)
-    before, after = (side.believed(story.problem, belief, controls) for belief in (story.prior, story.belief))
+    before, after = (side.estimated(known, controls) for known in (story.prior, story.posterior))
     steps = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
     at = frame(dial_axis(dial), _value_axis(side, before, after))
     draw = _curves if dial.numeric else _stalks
@@ -83,7 +82,7 @@ def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = Fals
 
 
 def _value_axis(side: Side, before: Array, after: Array) -> Axis:
-    """Room for what is believed now and for what was observed near it; the prior may leave the frame."""
+    """Room for the estimate and for what was observed near it; the prior may leave the frame."""
     scale = (lambda values: np.log(np.maximum(values, 1e-300))) if side.log else np.asarray
     shown = np.concatenate([after[[1, MIDDLE, 3]].ravel(), before[MIDDLE]])
     observed = side.observed[np.isfinite(side.observed)]
@@ -126,4 +125,4 @@ def _words(side: Side, dial: Dial, after: Array, *, others: bool) -> str:
     low, high = int(middle.argmin()), int(middle.argmax())
     ends = [f"{number(float(middle[k]), 3)} at {number(dial.setting(k, len(middle)))}" for k in (low, high)]
     kept = ", all else as in the model to use" if others else ""
-    return f"Believed {side.name} along {dial.name}{kept}: from {ends[0]} to {ends[1]}."
+    return f"Estimated {side.name} along {dial.name}{kept}: from {ends[0]} to {ends[1]}."

@@ -1,4 +1,4 @@
-"""Figures of what was believed: the prior and the posterior after each run, as in section 4 of the paper.
+"""Figures of the estimates: the prior and the posterior after each run, as in section 4 of the paper.
 
 The belief is a pure function of prior and history, so a figure needs nothing else.
 """
@@ -112,7 +112,7 @@ def _rows(problem: Problem, history: Sequence[Run]) -> tuple[_FigureRow, _Figure
 
 
 def _quantiles(weights: Gaussian, features: Array) -> Array:
-    """Quantiles (5, U) of the believed values at U controls.  features: (U, J)."""
+    """Quantiles (5, U) of score or cost at U controls.  features: (U, J)."""
     variance = np.einsum("uj,jk,uk->u", features, weights.cov, features)
     return np.asarray(features @ weights.mean + _QUANTILES * np.sqrt(np.maximum(variance, 0.0)))
 
@@ -138,7 +138,7 @@ def _draw_belief(panel: Axes, row: _FigureRow, runs: int) -> None:
     panel.fill_between(u, low68, high68, color=row.colour, alpha=0.40, linewidth=0, label="68 % band")
     panel.fill_between(u, low95, low68, color=row.colour, alpha=0.15, linewidth=0, label="95 % band")
     panel.fill_between(u, high68, high95, color=row.colour, alpha=0.15, linewidth=0)
-    panel.plot(u, middle, color=row.colour, linewidth=2, label="believed")
+    panel.plot(u, middle, color=row.colour, linewidth=2, label="estimate")
     if runs > 0:
         seen = row.controls[:runs], row.observed[:runs]
         panel.plot(*seen, "x", color=_INK, markersize=7, markeredgewidth=2, label="observed", zorder=4)

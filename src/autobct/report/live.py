@@ -24,7 +24,7 @@ __all__ = ["Line", "LiveTable", "live", "table_of"]
 _MOST_COLUMNS = 4  # with more parameters they share one column
 _FRAME = 6  # lines of a terminal that are not runs
 _PARAM, _NUMBER, _GAP = 8, 7, 2  # letters of a param and of a number, and between two columns
-_NUMBERS = 66  # letters of all columns but the params
+_NUMBERS = 73  # letters of all columns but the params
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Line:
     """One run as the table shows it, in the user's units.
 
     total:     cost of all runs so far
-    value:     of going on after this run, once it is known
+    value:     of continuing after this run, once it is known
     decision:  what was decided after this run, once it is known
     """
 
@@ -124,7 +124,7 @@ def table_of(lines: list[Line], names: tuple[str, ...], under_way: list[Train], 
     for name in () if together else names:
         title = Text(one_line(name, 24))
         table.add_column(title, justify="right", no_wrap=True, overflow="ellipsis", min_width=_PARAM)
-    for name in ("score", "cost", "total", "posterior", "value"):
+    for name in ("score", "cost", "total", "estimated", "continuing"):
         table.add_column(name, justify="right", no_wrap=True, min_width=_NUMBER)
     table.add_column("decision", no_wrap=True, min_width=8)
     for line in lines:

@@ -38,7 +38,10 @@ def _shown(story: Story) -> str:
         *(tag("p", remark, class_="abct-say muted") for remark in story.notes),
     ]
     if story.history:
-        legend = "Dots: observed; line: in hand, as believed; dashed: value of going on; circle: the model to use."
+        legend = (
+            "Dots: observed; line: estimated score of the best so far; dashed: value of continuing; "
+            "circle: the model to use."
+        )
         caption = f"{progress_words(story)} {legend}"
         picture = progress_chart(story, width=640.0, height=260.0)
         parts.append(tag("figure", picture, tag("figcaption", caption, class_="muted")))

@@ -9,6 +9,9 @@ from autobct.report.draw_price import price_charts
 from autobct.report.draw_progress import progress_chart, progress_words
 from autobct.report.story import Story
 from autobct.report.svg import Markup, tag
+from autobct.report.visible import one_line
+
+_MOST_RANKED = 8  # parameters that are named
 
 __all__ = ["Key", "Section", "sections"]
 
@@ -47,11 +50,11 @@ def _progress(story: Story) -> Section:
     better = "less" if story.sign < 0 else "more"
     return Section(
         "What each run brought",
-        f"The tuning goes on while going on is worth {better} than the score in hand, and stops when it is not.",
+        f"Tuning continues while continuing is worth {better} than the estimated score of the best run so far.",
         (
             Key(_dot("ink"), "observed"),
-            Key(_line("score"), "in hand, as believed"),
-            Key(_dot("go"), "value of going on"),
+            Key(_line("score"), "estimated score, best so far"),
+            Key(_dot("go"), "value of continuing"),
             *_common(story),
         ),
         (Drawn(progress_chart(story), progress_words(story)),),
@@ -66,19 +69,27 @@ def _belief(story: Story) -> Section:
         ()
         if maps_only
         else (
-            Key(_band("score"), "believed now, with 68 % and 95 % bands"),
-            Key(_dashes("muted"), "before the first run, 68 %"),
+            Key(_band("score"), "estimate now; 68 % and 95 % bands for one run, noise included"),
+            Key(_dashes("muted"), "estimate before the first run, 68 %"),
         )
     )
-    text = "Before the first run, and now that all runs are known. Point at a run to see its numbers."
-    if maps_only:
-        text = "The deeper the colour, the higher the number. Point at a run to see what came of it."
+    text = "The deeper the colour, the higher the number." if maps_only else "Before the first run, and after all runs."
+    text = f"{text} {_ranking(story)} Hover over a run for details.".replace("  ", " ")
     return Section(
-        "What is believed of score and cost",
+        "Estimated score and cost",
         text,
         (*bands, Key(_dot("ink"), "run"), *_common(story)),
         tuple(belief_charts(story)),
     )
+
+
+def _ranking(story: Story) -> str:
+    """The most important parameters with their shares, in words."""
+    shares = [f"{one_line(name, 40)} {share:.0%}" for name, share in story.importance.items() if share > 0.0]
+    if len(shares) < 2:
+        return ""
+    more = ", ..." if len(shares) > _MOST_RANKED else ""
+    return f"Share of the variation in score explained by each parameter: {', '.join(shares[:_MOST_RANKED])}{more}."
 
 
 def _prices(story: Story) -> Section:

@@ -79,7 +79,7 @@ def facts(story: Story) -> list[Fact]:
     deciding = f"; {story.spent(story.charged, 2)} for deciding" if story.charged else ""
     told = []
     if story.best is not None:
-        told.append(Fact("Score", number(story.best.score), f"believed {story.believed_best}"))
+        told.append(Fact("Score", number(story.best.score), f"estimated {story.estimated_best}"))
     worth = f"worth {number(price.per_cost * spent, 3)} of score"
     told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
     told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
@@ -89,7 +89,7 @@ def facts(story: Story) -> list[Fact]:
 
 def heads(story: Story) -> list[Head]:
     """The columns: the run, its params, what came of it, what was thought of it."""
-    numbers = ["score", story.cost_title, story.total_title, "believed score", "going on"]
+    numbers = ["score", story.cost_title, story.total_title, "estimated score", "continuing"]
     params = [Head(name, text_column=not numeric) for name, numeric in _numeric(story).items()]
     return [Head("run"), *params, *map(Head, numbers), Head("then", text_column=True)]
 
@@ -109,8 +109,8 @@ def rows(story: Story) -> list[Row]:
 def rows_text(story: Story) -> str:
     """What the columns mean."""
     return (
-        "Believed score: at these params, right after the run. Going on: the expected final score less the price of "
-        "all that would follow, right after the run. The model to use is in bold."
+        "Estimated score: of a model with these params, right after the run. Continuing: expected final score minus "
+        "the price of all further runs, right after the run. The model to use is in bold."
     )
 
 

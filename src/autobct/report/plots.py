@@ -12,9 +12,9 @@ from matplotlib.ticker import MaxNLocator
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis
-from autobct.report.believed import MIDDLE, Dial
 from autobct.report.draw_map import dial_axis, place
 from autobct.report.draw_slice import Side, sides
+from autobct.report.estimated import MIDDLE, Dial
 from autobct.report.story import Story
 from autobct.tuning.forecast import Forecast
 from autobct.tuning.result import WhatIf
@@ -27,14 +27,16 @@ _POINTS = 101
 
 
 def history_figure(story: Story) -> Figure:
-    """Every score against the cost so far, the score in hand, and the value of going on."""
+    """Every score against the cost so far, the estimated score of the best, and the value of continuing."""
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     panel: Axes = figure.subplots()
     totals, going_on, in_hand = story.totals, story.going_on, story.in_hand
     if np.isfinite(in_hand).any():
-        panel.step(totals, in_hand, where="post", color=_COLOURS["score"], linewidth=2, label="in hand, as believed")
+        panel.step(
+            totals, in_hand, where="post", color=_COLOURS["score"], linewidth=2, label="estimated score, best so far"
+        )
     if np.isfinite(going_on).any():
-        panel.plot(totals, going_on, "o--", color=_GO, linewidth=1.2, markersize=5, label="value of going on")
+        panel.plot(totals, going_on, "o--", color=_GO, linewidth=1.2, markersize=5, label="value of continuing")
     panel.plot(totals[1:], story.scores, "o", color="black", label="observed")
     failed = totals[1:][~np.isfinite(story.scores)]
     if failed.size:
@@ -46,8 +48,8 @@ def history_figure(story: Story) -> Figure:
 
 
 def belief_slices(story: Story) -> Figure:
-    """One row for each parameter: score and cost before the first run and now."""
-    turned = story.dials
+    """One row for each parameter, the most important first: score and cost before the first run and now."""
+    turned = story.ranked
     figure = Figure(figsize=(9.0, 0.6 + 2.7 * len(turned)), layout="constrained")
     for dial, row in zip(turned, figure.subplots(len(turned), 2, squeeze=False), strict=True):
         for side, panel in zip(sides(story), row, strict=True):
@@ -93,7 +95,7 @@ def forecast_figure(forecast: Forecast) -> Figure:
 
 def _draw_slice(panel: Axes, story: Story, side: Side, dial: Dial, *, alone: bool) -> None:
     controls = story.swept([dial], _POINTS)
-    before, after = (side.believed(story.problem, belief, controls) for belief in (story.prior, story.belief))
+    before, after = (side.estimated(known, controls) for known in (story.prior, story.posterior))
     x = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
     if dial.numeric:
         _draw_curves(panel, x, before, after, _COLOURS[side.colour])

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.gaussian import Belief
 from autobct.report.axis import number
-from autobct.report.believed import Dial, believed_score, dials, swept
+from autobct.report.estimated import LEVELS, Dial, dials, swept
 from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.estimate import score_quantiles, to_scores
+from autobct.tuning.fold import Learned
 from autobct.tuning.history import Run
+from autobct.tuning.importance import importance
 from autobct.tuning.problem import Problem
 from autobct.tuning.result import WhatIf
 
@@ -26,7 +28,7 @@ class Story:
 
     decisions:  what was decided after 0, 1, 2, ... runs, None where nobody wrote it down; the last may be a Stop
     best:       the run whose model to use; None if none finished
-    past:       what was believed after 0, 1, 2, ... runs, in model units
+    past:       what was known after 0, 1, 2, ... runs, in model units
     unfinished: a sentence where the tuning has not ended
     alarm:      a sentence where the observations are implausible under the belief
     notes:      what else to know, e.g. that a score left its range
@@ -40,7 +42,7 @@ class Story:
     history: tuple[Run, ...]
     decisions: tuple[Decision | None, ...]
     best: Run | None
-    past: tuple[Belief, ...]
+    past: tuple[Learned, ...]
     why: str
     unfinished: str | None = None
     alarm: str | None = None
@@ -50,13 +52,13 @@ class Story:
     settings: tuple[tuple[str, str], ...] = ()
 
     @property
-    def prior(self) -> Belief:
-        """What was believed before the first run."""
+    def prior(self) -> Learned:
+        """What was known before the first run."""
         return self.past[0]
 
     @property
-    def belief(self) -> Belief:
-        """What is believed now."""
+    def posterior(self) -> Learned:
+        """What is known now."""
         return self.past[-1]
 
     @property
@@ -104,7 +106,7 @@ class Story:
         if self.best is not None:
             return self.best.control
         model = self.problem.prior.model
-        means = model.score_basis(self.problem.controls) @ self.belief.score.mean
+        means = model.score_basis(self.problem.controls) @ self.posterior.belief.score.mean
         return np.asarray(self.problem.controls[int(means.argmax())])
 
     @property
@@ -114,35 +116,46 @@ class Story:
         exists = dict(zip(space.names, space.existing(self.centre[None])[0], strict=True))
         return [dial for dial in dials(space) if exists[dial.name]]
 
+    @property
+    def importance(self) -> dict[str, float]:
+        """How much each parameter matters, the most important first; nothing before a run has finished."""
+        return importance(self.posterior) if self.best is not None else {}
+
+    @property
+    def ranked(self) -> list[Dial]:
+        """The dials, the most important first."""
+        shares = self.importance
+        return sorted(self.dials, key=lambda dial: -shares.get(dial.name, 0.0))
+
     def swept(self, turned: Sequence[Dial], points: int) -> Array:
         """Controls (n, p) through it with one or two dials turned, as `swept` has them; what exists may change."""
         return self.problem.space.canonical(swept(self.centre, turned, points))
 
     @property
-    def believed_best(self) -> str:
-        """What is believed of the model to use, with one standard deviation."""
-        low, middle, high = believed_score(self.problem, self.belief, self.centre[None])[1:4, 0]
+    def estimated_best(self) -> str:
+        """The estimated score of the model to use, with half the width of its 68 % interval."""
+        low, middle, high = score_quantiles(self.posterior, self.centre[None], LEVELS[1:4], noise=False)[:, 0]
         return f"{number(float(middle))} ± {number(abs(float(high - low)) / 2, 2)}"
 
     @property
     def going_on(self) -> Array:
-        """Value of going on after 0, 1, 2, ... runs; NaN where it is not known."""
+        """Value of continuing after 0, 1, 2, ... runs; NaN where it is not known."""
         return self._of_decisions(_going_on)
 
     @property
     def in_hand(self) -> Array:
-        """The score in hand, as believed, after 0, 1, 2, ... runs; NaN where there is none."""
+        """The estimated score of the best so far after 0, 1, 2, ... runs; NaN where there is none."""
         decided = self._of_decisions(_in_hand)
         return np.where(np.isfinite(decided), decided, [self._hand(runs) for runs in range(len(self.past))])
 
     def _hand(self, runs: int) -> float:
-        """The believed score of the best of so many runs, or of the last one that finished."""
+        """The estimated score of the best of so many runs, or of the last one that finished."""
         finished = [run.control for run in self.history[:runs] if run.score is not None]
         if not finished:
             return float("nan")
         kept = np.stack(finished if self.problem.terms.recall else finished[-1:])
-        means = self.problem.prior.model.score_basis(kept) @ self.past[runs].score.mean
-        return float(self.problem.score_scale.to_raw(float(means.max())))
+        means = self.problem.prior.model.score_basis(kept) @ self.past[runs].belief.score.mean
+        return float(to_scores(self.past[runs], np.asarray(means.max())))
 
     def _of_decisions(self, read: Any) -> Array:
         told = [read(decision) for decision in self.decisions[: len(self.history) + 1]]

@@ -32,8 +32,8 @@ class Row:
 
     score, cost, total_cost:  h_n, t_n and the sum of t_1..t_n; a failed run has no score
     control, params:          u_{n-1}, (p,), and what it stands for, "" for a parameter that did not exist
-    believed:                 posterior score at the control after this run
-    value:                    of going on after this run (V); None where no further run is possible
+    believed:                 estimated score at the control after this run
+    value:                    of continuing after this run (V); None where no further run is possible
     """
 
     number: int
@@ -72,7 +72,7 @@ def watch(
     titles:     column titles of the parameters, where they are not their names
     """
     names = [(titles or {}).get(name, name) for name in tuner.problem.space.names]
-    headers = ["n", "h_n", "t_n", "sum t", "u_{n-1}", *names, "posterior score", "V"]
+    headers = ["n", "h_n", "t_n", "sum t", "u_{n-1}", *names, "estimated score", "continuing"]
     live = console.is_terminal and not console.is_dumb_terminal
     return (_watch_live if live else _watch_plain)(decisions, tuner, console, headers)
 

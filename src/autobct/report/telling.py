@@ -55,7 +55,7 @@ def tell(
         history=tuner.history,
         decisions=tuple(decisions),
         best=tuner.best,
-        past=tuple(step.belief for step in past),
+        past=tuple(past),
         why=why or _so_far(tuner),
         unfinished=None if finished else "This tells what is known so far, and more runs may follow.",
         alarm=None if tuner.alarm is None else tuner.alarm.text,

@@ -17,6 +17,7 @@ import numpy as np
 
 from autobct.belief.kalman import predict
 from autobct.belief.model import noise_at
+from autobct.tuning.estimate import to_scores
 from autobct.tuning.fold import Learned, beliefs, learned, score_learned
 from autobct.tuning.history import Run
 from autobct.tuning.problem import Problem
@@ -104,7 +105,7 @@ def surprise(before: Learned, run: Run) -> Surprise:
     return Surprise(
         score=z_score,
         cost=(observed - float(cost.mean)) / _sd(cost.var),
-        believed_score=float(problem.score_scale.to_raw(float(score.mean))),
+        believed_score=float(to_scores(before, np.asarray(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
     )
 

@@ -58,14 +58,14 @@ def spread(space: Space, hints: Hints = NOTHING, size: int = SPREAD) -> Array:
     guessed = {which: _uniform(_tuned(space)[which], place) for which, place in hints.guess}
     middles = [[low if isinstance(p, Int) else 0.5 for p in _tuned(space)] for low in _CHEAP]
     centre, *cheap = (
-        _at(space, [guessed.get(which, u) for which, u in enumerate(middle)])
+        drawn_at(space, [guessed.get(which, u) for which, u in enumerate(middle)])
         for middle in ([0.5] * len(_tuned(space)), *middles)
     )
     points = kronecker(size, len(_tuned(space)))
     inner = np.array([not isinstance(p, Categorical) for p in _tuned(space)])
     middle = slice(size // 3)
     points[middle] = np.where(inner, 0.5 + _MIDDLE * (points[middle] - 0.5), points[middle])
-    return distinct(space.realized(np.stack([centre, *cheap, *(_at(space, point) for point in points.tolist())])))
+    return distinct(space.realized(np.stack([centre, *cheap, *(drawn_at(space, point) for point in points.tolist())])))
 
 
 def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = AROUND) -> Array:
@@ -119,7 +119,7 @@ def _uniform(parameter: Float | Int | Categorical, place: float) -> float:
     return (round(place * (parameter.count - 1)) + 0.5) / parameter.count
 
 
-def _at(space: Space, point: Sequence[float]) -> Array:
+def drawn_at(space: Space, point: Sequence[float]) -> Array:
     """The control whose parameters are drawn by uniforms."""
     parts: list[float] = []
     for parameter, u in zip(_tuned(space), point, strict=True):

@@ -64,7 +64,7 @@ class Stop:
     reason:           "not worth it", "max_runs", "max_cost", "deadline", "horizon", "failing" or "nothing left"
     runs:             runs made so far   (tau)
     value:            the score in hand, as believed; None if no run finished
-    best_alternative: the next run with the highest value, which is not worth its price; None if there is none to make
+    best_alternative: the next run with the highest priority, which is not worth its price; None if there is none
     left, cheapest:   at a limit of cost: what is left, and what the cheapest next run may well cost
     note:             what else there is to know, told once
     """

@@ -102,16 +102,16 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
     found = nowhere if position.untried.all() else assessed(position, policy)
     chosen, _ = picked(position, found)
     possible = bool(found.value[chosen] > -np.inf)
-    unit, sds = problem.score_scale.unit, np.sqrt(variance(state.score))
+    unit, sds = problem.score_scale.unit, _score_sds(position)
     prices = run_price(state, problem.terms)
     costs = problem.cost_scale.to_raw(np.asarray((prices - problem.terms.overhead) / problem.terms.price))
     low, high = _cost_interval(position, chosen)
     return Explanation(
         decision=decision,
         stop_value=position.in_hand,
-        stop_sd=None if position.in_hand is None else float(unit * sds[_in_hand(position)]),
+        stop_sd=None if position.in_hand is None else float(sds[_in_hand(position)]),
         best=train_at(position, chosen, float(found.value[chosen])) if possible else None,
-        score_sd=float(unit * sds[chosen]),
+        score_sd=float(sds[chosen]),
         cost_low=low,
         cost_high=high,
         improves=_improves(position, chosen) if possible else 0.0,
@@ -123,8 +123,8 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
         params=tuple(problem.space.params(control) for control in problem.controls),
         values=_raw_values(problem, found.value),
         priorities=found.priority,
-        expected_scores=problem.score_scale.to_raw(np.asarray(state.score.mean)),
-        score_sds=unit * sds,
+        expected_scores=position.raw_scores(state.score.mean),
+        score_sds=sds,
         expected_costs=costs,
         prices=unit * prices,
     )
@@ -173,6 +173,12 @@ def _raw_values(problem: Problem, values: Array) -> Array:
     """In the user's units; where there may be no run still -inf, whatever the direction."""
     finite = np.where(values > -np.inf, values, 0.0)
     return np.where(values > -np.inf, problem.score_scale.to_raw(finite), -np.inf)
+
+
+def _score_sds(position: Position) -> Array:
+    """Half the width of the 68 % interval of the score at each candidate, in the user's units.  (G,)."""
+    mean, sd = position.state.score.mean, np.sqrt(variance(position.state.score))
+    return np.asarray(np.abs(position.raw_scores(mean + sd) - position.raw_scores(mean - sd)) / 2)
 
 
 def _in_hand(position: Position) -> int:

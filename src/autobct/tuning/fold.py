@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.ensemble import MOST, compressed
+from autobct.belief.ensemble import MOST, PLAIN, Compression, compressed, compression_of
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.kalman import update
 from autobct.belief.prior import Learning
@@ -48,6 +48,11 @@ class Learned:
     scores: Mapping[bytes, float] = field(default_factory=dict)
     evidence: Evidence | None = None
     finished: int = 0
+
+    @property
+    def compression(self) -> Compression:
+        """How scores were drawn together before they were learned: `belief.score` is about what comes out of it."""
+        return PLAIN if self.evidence is None else compression_of(self.evidence.scores)
 
 
 Weighing = Callable[..., tuple[Gaussian, Evidence]]

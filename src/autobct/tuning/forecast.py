@@ -1,4 +1,4 @@
-"""What going on is likely to bring: the policy played to its end, many times, against truths drawn from the belief."""
+"""What continuing is likely to bring: tunings simulated to their end, with scores and costs from the posterior."""
 
 from __future__ import annotations
 
@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, whole_number
-from autobct.belief.model import noise_at
 from autobct.tuning.limits import Left
-from autobct.tuning.problem import Problem
+from autobct.tuning.truth import Truth, drawn_truths
 
 if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner
 
-LONGEST = 200
-"""Runs after which a game counts as endless."""
+LONGEST = 100
+"""Further runs after which a simulated tuning is cut off."""
+
+DECISIONS = 200
+"""Simulated decisions of a forecast whose number of draws is not given, about.  docs/decisions/forecast.md."""
+
+LEAST_DRAWS, MOST_DRAWS = 8, 100
+"""Simulated tunings of such a forecast."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -27,7 +32,8 @@ class Forecast:
 
     scores:  true score of the model returned;  nets: the same less the price of all cost, what is spent included
     costs:   of all runs, those made included;  runs: number of all of them
-    capped:  share of games cut off because they would not end
+    capped:  share of simulated tunings cut off because they would not end
+    decisions: number of simulated runs, those made before left out
     """
 
     scores: Array
@@ -35,10 +41,11 @@ class Forecast:
     runs: Indices
     nets: Array
     capped: float
+    decisions: int = 0
 
     @property
     def draws(self) -> int:
-        """Number of games played."""
+        """Number of simulated tunings."""
         return len(self.scores)
 
     @property
@@ -94,52 +101,48 @@ class Forecast:
             f"Expected cost {self.expected_cost:.4g} (90 % between {cost[0.05]:.4g} and {cost[0.95]:.4g}) "
             f"in {self.expected_runs:.2g} runs (90 % between {runs[0.05]:.0f} and {runs[0.95]:.0f}).",
             f"Stops after so many runs with probability: {stops}.",
-            f"From {self.draws} games against what is believed now.",
+            f"Simulated {'once' if self.draws == 1 else f'{self.draws} times'} from the current model.",
         ]
+        if self.capped:
+            lines.append(f"{self.capped:.0%} of the simulations were cut off after {LONGEST} further runs.")
         return "\n".join(lines)
 
 
-def forecast(tuner: Tuner, draws: int, left: Left | None, seed: int) -> Forecast:
-    """Play the tuner's own policy against truths from its belief; the tuner itself is left alone."""
-    whole_number(draws, "draws", example=100)
+def forecast(tuner: Tuner, draws: int | None, left: Left | None, seed: int) -> Forecast:
+    """Simulate tunings with the tuner's own policy; the tuner itself is left alone.
+
+    draws: how many; None for as many as `DECISIONS` allow, by how long the first of them are
+    """
+    if draws is not None:
+        whole_number(draws, "draws", example=100)
     whole_number(seed, "seed", example=0, least=0)
     rng = np.random.default_rng((seed, len(tuner.history)))
-    belief, start = tuner.belief, tuner.twin(fixed=True)
+    start = tuner.simulation()
     start.ask(left)  # the same in all games
-    scores = belief.score.draw(rng.standard_normal((draws, belief.score.size)))
-    costs = belief.cost.draw(rng.standard_normal((draws, belief.cost.size)))
-    played = [_play(start.twin(), a, b, left, rng) for a, b in zip(scores, costs, strict=True)]
+    bounded = replace(start.known, problem=replace(start.problem, stated=tuner.problem.stated))
+    truths = drawn_truths(bounded, MOST_DRAWS if draws is None else draws, rng=rng)
+    played = [_play(start.twin(), truth, left, rng) for truth in truths[: draws or LEAST_DRAWS]]
+    if draws is None:
+        simulated = sum(runs - len(tuner.history) for _, _, runs, _ in played)
+        affordable = DECISIONS * LEAST_DRAWS // max(simulated, 1)
+        played += [_play(start.twin(), truth, left, rng) for truth in truths[LEAST_DRAWS:affordable]]
     score, cost, runs, ended = (np.array(column) for column in zip(*played, strict=True))
     problem = tuner.problem
     nets = np.array([problem.raw_net(h, t) for h, t in zip(score.tolist(), cost.tolist(), strict=True)])
-    return Forecast(score, cost, runs, nets, float(1.0 - ended.mean()))
+    decisions = int(runs.sum()) - len(runs) * len(tuner.history)
+    return Forecast(score, cost, runs, nets, float(1.0 - ended.mean()), decisions)
 
 
-def _play(
-    game: Tuner, score_weights: Array, cost_weights: Array, left: Left | None, rng: np.random.Generator
-) -> tuple[float, float, int, bool]:
+def _play(game: Tuner, truth: Truth, left: Left | None, rng: np.random.Generator) -> tuple[float, float, int, bool]:
     """One game: true score of the model returned, cost, number of runs, and whether it ended."""
-    model, spent = game.problem.prior.model, game.total_cost
-    while game.under_way and len(game.history) < LONGEST:
+    spent, made = game.total_cost, len(game.history)
+    while game.under_way and len(game.history) < made + LONGEST:
         for train in game.under_way:
-            game.tell(train, *_drawn(game.problem, train.control, score_weights, cost_weights, rng))
+            game.tell(train, *truth.run(train.control, rng.standard_normal(2)))
         game.ask(None if left is None else replace(left, amount=left.amount - (game.total_cost - spent)))
     best = game.best
-    true = np.nan if best is None else float(model.score_basis(best.control) @ score_weights)
-    return float(game.problem.score_scale.to_raw(true)), game.total_cost, len(game.history), not game.under_way
-
-
-def _drawn(
-    problem: Problem, control: Array, score_weights: Array, cost_weights: Array, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Score and cost that a run at this control shows, in the user's units."""
-    model = problem.prior.model
-    noise = noise_at(model.score_noise, control), noise_at(model.cost_noise, control)
-    score, cost = np.array([model.score_basis(control) @ score_weights, model.cost_basis(control) @ cost_weights]) + (
-        np.array(noise) * rng.standard_normal(2)
-    )
-    charged = float(problem.cost_scale.to_raw(float(model.cost_model.charged(cost))))
-    return float(problem.score_scale.to_raw(float(score))), max(charged, 0.0)
+    true = np.nan if best is None else truth.score(best.control)
+    return true, game.total_cost, len(game.history), not game.under_way
 
 
 def _quantiles(values: Array | Indices) -> dict[float, float]:

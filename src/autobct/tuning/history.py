@@ -16,7 +16,7 @@ class Run:
     score:   the observed score; None if the run failed
     cost:    what it cost, failed or not
     error:   why it failed; None if it did not
-    believed: the believed score at its params after this run
+    believed: the estimated score at its params after this run
     """
 
     trial: int

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,7 @@ class Position:
     in_hand:   the believed score of the model that would be returned now, in the user's units; None if none
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
     feasibility:  (G,) probability that a run finishes; None where that is no question
+    to_scores:    from scores as they are learned to the user's units; None where these are model units
     """
 
     problem: Problem
@@ -46,6 +48,11 @@ class Position:
     left: Left | None = None
     cheapest: float | None = None
     feasibility: Array | None = None
+    to_scores: Callable[[Array], Array] | None = None
+
+    def raw_scores(self, learned: Array) -> Array:
+        """Estimated scores in the user's units.  learned: of any shape, as `state.score` has them."""
+        return np.asarray((self.to_scores or self.problem.score_scale.to_raw)(learned))
 
     @property
     def stop_value(self) -> float:
@@ -113,7 +120,7 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
         expected_cost=float(problem.cost_scale.to_raw(cost)),
         price_of_run=problem.raw_gain(price),
         overhead=problem.raw_gain(problem.terms.overhead),
-        expected_score=float(problem.score_scale.to_raw(float(state.score.mean[chosen]))),
+        expected_score=float(position.raw_scores(state.score.mean[chosen])),
         value=float(problem.score_scale.to_raw(value)),
         stop_value=position.in_hand,
     )

@@ -76,7 +76,7 @@ def line(tuner: Tuner, event: Event) -> str:
     total = f"total {tuner.total_cost:.4g}"
     if event.score is None:
         return f"Run {event.trial + 1} failed: {event.error}; cost {event.cost:.4g}, {total}."
-    believed = f"believed {event.believed:.4g}"
+    believed = f"estimated {event.believed:.4g}"
     return f"Run {event.trial + 1}: score {event.score:.4g} ({believed}), cost {event.cost:.4g}, {total}."
 
 

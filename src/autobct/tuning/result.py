@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.alarm import Alarm
 from autobct.tuning.decision import Decision, Stop, short
+from autobct.tuning.fold import learned
 from autobct.tuning.history import Note, Run
+from autobct.tuning.importance import importance
 from autobct.tuning.price import Price, parse_price
 from autobct.tuning.problem import Problem
+from autobct.tuning.records import records_of
 from autobct.tuning.settings import versions
 from autobct.tuning.windows import window
 
@@ -61,7 +64,7 @@ class Result:
     """The model to use and what it took.
 
     params:   of the model to use
-    score:    its observed score;  expected_score: what is believed of it, all runs considered
+    score:    its observed score;  expected_score: estimated from all runs
     cost:     of all runs together, failed ones included
     why:      one sentence, why the tuning stopped
     history:  every run;  decisions: what was decided before each of them, and at the end
@@ -107,6 +110,21 @@ class Result:
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
         return _what_ifs(self.tuner, [parse_price(price) for price in told])
 
+    def importance(self) -> dict[str, float]:
+        """How much each parameter matters: its share of the variance of the estimated score over the space.
+
+        The largest first; all sum to 1.  What several parameters do together counts for each of them.
+        """
+        return importance(learned(self.problem, self.history))
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One plain record for each run: score, cost, total_cost, estimated_score, error and `params_NAME`."""
+        return records_of(self.history, self.problem.space.names)
+
+    def to_dataframe(self) -> Any:
+        """The same as a `pandas.DataFrame`, one row for each run; ImportError with what to install without pandas."""
+        return window("dataframe")(self.to_records())
+
     def report(self, path: str | PathLike[str]) -> None:
         """Write one page about all this: report("run.html")."""
         window("report")(self, path)
@@ -117,8 +135,8 @@ class Result:
 
     def __str__(self) -> str:
         """The answer in two lines."""
-        believed = f"{self.score:.4g} (believed {self.expected_score:.4g}, all runs considered)"
-        return f"{self.params} scores {believed}; {count(len(self.history))} cost {self.cost:.4g}.\n{self.why}"
+        estimated = f"{self.score:.4g} (estimated from all runs: {self.expected_score:.4g})"
+        return f"{self.params} scores {estimated}; {count(len(self.history))} cost {self.cost:.4g}.\n{self.why}"
 
 
 def result_of(tuner: Tuner, why: str, decisions: Sequence[Decision], deciding: float = 0.0) -> Result:

@@ -17,10 +17,11 @@ from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
-from autobct.tuning.candidates import PROMISING, REFINEMENTS, around, distinct
+from autobct.tuning.candidates import AROUND, PROMISING, REFINEMENTS, around, distinct
 from autobct.tuning.certified import certificate_of
 from autobct.tuning.choice import chosen_policy
 from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.estimate import estimated_score, to_scores
 from autobct.tuning.explain import Explanation, explained
 from autobct.tuning.failing import chances
 from autobct.tuning.fold import Learned, extended
@@ -36,6 +37,7 @@ from autobct.tuning.result import Result, result_of
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space import Space
+from autobct.tuning.thinning import SEARCHED, few, thinned
 from autobct.tuning.windows import window
 from autobct.value.assessment import Assess, by_ei_per_cost
 from autobct.value.certificate import Certificate, Progress
@@ -101,6 +103,7 @@ class Tuner:
         self._policy = policy
         self._values, self._policy_note = chosen_policy(policy, problem, self._seed)
         self._spread = problem.controls if is_spread(problem) else None
+        self._searched = AROUND, REFINEMENTS
         self._start(problem)
 
     def _start(self, problem: Problem) -> None:
@@ -147,9 +150,10 @@ class Tuner:
         if not len(best):
             return
         rng = np.random.default_rng((self._seed, len(self._runs)))
-        for _ in range(1 + REFINEMENTS):
+        size, refinements = self._searched
+        for _ in range(1 + refinements):
             known = self.problem.controls
-            self._renew([*known, *around(self.problem.space, best, rng=rng)], known)
+            self._renew([*known, *around(self.problem.space, best, rng=rng, size=size)], known)
             best = self.problem.controls[self._promising(PROMISING)]
 
     def _renew(self, controls: Sequence[Array], old: Array) -> None:
@@ -288,7 +292,7 @@ class Tuner:
             last = is_last(state, problem, left.amount, allowed)
         chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, self._runs)
         made = self._asked, len(self._runs)
-        return Position(problem, state, untried, last, *made, self._in_hand(), left, cheapest, chance)
+        return Position(problem, state, untried, last, *made, self._in_hand(), left, cheapest, chance, self.to_scores)
 
     def _budget(self) -> Left | None:
         """What max_cost leaves after all runs, those under way as expected."""
@@ -441,17 +445,19 @@ class Tuner:
         kept = self._kept(list(self._finished))
         if kept.size == 0:
             return None
-        return float(self.problem.score_scale.to_raw(float(self._features[0][kept[0]] @ self.belief.score.mean)))
+        learned = np.asarray(self._features[0][kept[0]] @ self.belief.score.mean)
+        return float(self.problem.score_scale.to_raw(float(self._known.compression.undone(learned))))
 
     def explain(self, left: Left | None = None) -> Explanation:
         """The full picture of the next decision: all values, how sure, and the price at which it would turn."""
         decision, _ = self._decide(left)
         return explained(self._position(left), self._assess, decision, self._alarm)
 
-    def forecast(self, draws: int = 100, *, left: Left | None = None, seed: int | None = None) -> Forecast:
-        """What going on is likely to bring: the policy played to its end against truths drawn from the belief.
+    def forecast(self, draws: int | None = None, *, left: Left | None = None, seed: int | None = None) -> Forecast:
+        """What continuing is likely to bring: tunings simulated to their end, with scores drawn from the posterior.
 
-        left: the most that all further runs may cost, e.g. until a deadline;  seed: of the draws, or the tuner's own
+        draws: how many; as many as a few hundred simulated decisions allow if not given, at most 100
+        left:  the most that all further runs may cost, e.g. until a deadline;  seed: of the draws, or the tuner's own
         """
         return forecast(self, draws, left, self._seed if seed is None else seed)
 
@@ -480,6 +486,27 @@ class Tuner:
             setattr(other, name, copy.copy(getattr(self, name)))
         return other
 
+    def simulation(self) -> Tuner:
+        """A twin for simulated tunings: its ranges stay, and it chooses among few candidates, some around the best."""
+        other = self.twin(fixed=True)
+        if self._policy is not None:  # it may count on the candidates it was given
+            return other
+        old, pending = other.problem.controls, other._pending
+        own = [old[index] for index in (*other._finished, *(index for _, index in pending.values()))]
+        other._known = thinned(other._known, few(old, own))
+        whole = other.problem.prior.model.score_basis is self.problem.prior.model.score_basis
+        other._spread = few(self._spread, ()) if self._spread is not None and whole else None
+        other._searched, other._pending = SEARCHED, {}
+        other._renew(list(other.problem.controls), old)
+        other._pending = {n: (train, other._candidate(train.control)) for n, (train, _) in pending.items()}
+        other._values, other._policy_note = chosen_policy(None, other.problem, self._seed)
+        return other
+
+    @property
+    def known(self) -> Learned:
+        """What is known now: problem, posterior and what it was learned from."""
+        return self._known
+
     def result(self, why: str = "", decisions: Sequence[Decision] = (), *, deciding: float = 0.0) -> Result:
         """The model to use and what it took, as of now; TuningError if no run has finished.
 
@@ -491,10 +518,13 @@ class Tuner:
         """What a notebook shows."""
         return str(window("tuner_html")(self))
 
+    def to_scores(self, learned: Array) -> Array:
+        """Scores as they are learned, of any shape, in the user's units and within what scores can be."""
+        return to_scores(self._known, learned)
+
     def believed_score(self, control: Array) -> float:
-        """The believed score at a control (p,), in the user's units."""
-        features = self.problem.prior.model.score_basis(control)
-        return float(self.problem.score_scale.to_raw(float(features @ self.belief.score.mean)))
+        """The estimated score (posterior median) at a control (p,), in the user's units."""
+        return estimated_score(self._known, np.asarray(control, dtype=np.float64))
 
 
 def _nearest_open(controls: Array, closed: Indices) -> Indices:

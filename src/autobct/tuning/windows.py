@@ -12,7 +12,7 @@ _WINDOWS: dict[str, Callable[..., Any]] = {}
 
 
 def register(name: str, draw: Callable[..., Any]) -> None:
-    """Put a window in.  name: "screen", "report", "result_html" or "tuner_html"."""
+    """Put a window in.  name: "screen", "report", "result_html", "tuner_html" or "dataframe"."""
     _WINDOWS[name] = draw
 
 

@@ -45,12 +45,13 @@ def pick(assessment: Assessment, stop: Array | float) -> tuple[Indices, NDArray[
     """Which candidate a decision is about, (...), and whether to train there or to stop, (...).
 
     Train at the highest priority among the candidates worth more than stopping.  If there are none, stop: the best
-    alternative is then the candidate with the highest value.  stop: value of stopping, (...)
+    alternative is then the one with the highest priority of all.  By value it would mostly be the cheapest run, of
+    which nobody expects anything.  stop: value of stopping, (...)
     """
     worth = assessment.value > np.asarray(stop)[..., None]
     first = np.where(worth, assessment.priority, -np.inf).argmax(axis=-1)
     goes_on = np.asarray(worth.any(axis=-1))
-    return np.where(goes_on, first, assessment.value.argmax(axis=-1)), goes_on
+    return np.where(goes_on, first, assessment.priority.argmax(axis=-1)), goes_on
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,7 +23,7 @@ from autobct.value.on_the_fly import Level, on_the_fly
 from autobct.value.rules import product, stratified
 from autobct.value.simulate import draw_luck
 from autobct.value.state import State, Terms, stop_value
-from autobct.value.worth import CAP, Estimate, Played, joined, play, stage_of
+from autobct.value.worth import CAP, STAGE_TRUTHS, Estimate, Played, joined, play, stage_of
 
 Progress = Callable[[float, str], None]
 """Told the share of the time that has gone (0 to 1) and what is being done."""
@@ -38,6 +38,12 @@ _FIRST_EFFORT, _FINER = 3e-3, 2.0
 _TRIAL = 0.25  # of the time that is left goes to a trial of the next finer effort, at most
 _PILOTS, _SPARE = 2, 1.2  # searches that find out how long one takes, and by how much others may take longer
 _BATCH, _PILOT = 100, 200  # draws
+_LEAST_BATCH, _LEAST_DRAWS = 10, 40  # where a draw takes long
+_QUICK = 3_200_000  # draws times candidates squared that are made whatever the time
+_SAMPLE, _LEAST_TRUTHS = 2048, 1024  # truths whose time tells how many are affordable, and the fewest
+_SHARE = 0.25  # of the time for the upper bound goes to W_0, and of the rest to the means of control variates
+_RESERVED = 0.97  # of the time, until which the last batch has to be done
+_PART = 0.1  # of the time that is left: a batch that takes less may be larger
 _MOST_DRAWS = 200_000
 
 
@@ -139,10 +145,9 @@ def certify(
     if not policies:
         raise ValueError("policies must have at least one policy to certify")
     whole_number(seed, "seed", example=0, least=0)
-    began = time.perf_counter()
-    whole = (began, seconds)
+    whole = began, _ = (time.perf_counter(), seconds)
     upper, effort = _upper(start, terms, seed, _Clock(began + 0.6 * seconds, progress, whole))
-    name, played = _lower(start, terms, policies, seed, _Clock(began + seconds, progress, whole))
+    name, played = _lower(start, terms, policies, seed, _Clock(began + _RESERVED * seconds, progress, whole))
     return Certificate(
         lower=played.estimate(),
         upper=upper,
@@ -180,39 +185,55 @@ def _uppers(
     *,
     may_stop: bool = True,
     until: float = np.inf,
+    truths: int | None = None,
 ) -> list[float]:
     """Some repetitions, side by side.
 
     numbers: which, below 0 for such as are thrown away;  until: when they have to come to an end
+    truths:  for W_0 in each of them, as many as are of use if not given
     """
     rngs = [np.random.default_rng((seed, 1, n) if n >= 0 else (seed, 0, -n)) for n in numbers]
-    truths = min(max(_TRUTHS // start.size, 1024), _MOST_TRUTHS)
-    clairvoyant = np.array([clairvoyant_mean(start, terms, truths, rng=rng) for rng in rngs])
+    most = _most_truths(start) if truths is None else truths
+    clairvoyant = np.array([clairvoyant_mean(start, terms, most, rng=rng) for rng in rngs])
     above = above_clairvoyant(
         start, terms, effort, rngs=rngs, may_stop=may_stop, out_of_time=lambda: time.perf_counter() > until
     )
     return [float(value) for value in clairvoyant + above]
 
 
+def _most_truths(start: State) -> int:
+    """More truths than this make W_0 of the first belief no better."""
+    return min(max(_TRUTHS // start.size, _LEAST_TRUTHS), _MOST_TRUTHS)
+
+
+def _truths_in(seconds: float, start: State, terms: Terms, seed: int, most: int) -> int:
+    """How many truths can be drawn and looked at in this time, by the time that some take."""
+    began = time.perf_counter()
+    clairvoyant_mean(start, terms, _SAMPLE, rng=np.random.default_rng((seed, 5)))
+    each = (time.perf_counter() - began) / _SAMPLE
+    return min(max(int(seconds / each), _LEAST_TRUTHS), most)
+
+
 def _upper(start: State, terms: Terms, seed: int, clock: _Clock) -> tuple[Estimate, float]:
-    effort = _effort_in_time(start, terms, seed, clock)
+    truths = _truths_in(_SHARE * clock.left / (_REPETITIONS + _PILOTS), start, terms, seed, _most_truths(start))
+    effort = _effort_in_time(start, terms, seed, clock, truths)
     values: list[float] = []
     longest = 0.0
     while not values or (clock.left > longest and len(values) < _MOST_REPETITIONS):
         began = time.perf_counter()
         numbers = range(len(values), len(values) + _REPETITIONS)
-        values += _uppers(start, terms, effort, seed, numbers, until=began + max(clock.left, 0.0))
+        values += _uppers(start, terms, effort, seed, numbers, until=clock.until, truths=truths)
         longest = max(longest, time.perf_counter() - began)
         clock.tell(f"upper bound: {len(values)} searches at effort {effort:.1e}")
     return Estimate.of(values), effort
 
 
-def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> float:
+def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock, truths: int) -> float:
     """The finest effort at which the repetitions fit into the time, found by trying; the trials are not used."""
     effort = _FIRST_EFFORT
     while True:
         began, left = time.perf_counter(), clock.left
-        _uppers(start, terms, effort, seed, range(-_PILOTS, 0), until=began + _TRIAL * left)
+        _uppers(start, terms, effort, seed, range(-_PILOTS, 0), until=began + _TRIAL * left, truths=truths)
         took = time.perf_counter() - began
         clock.tell(f"upper bound: a search at effort {effort:.1e} takes {took / _PILOTS:.1f} s")
         if _SPARE * took * _REPETITIONS / _PILOTS > (1.0 - _TRIAL) * left or effort < 1e-7:
@@ -223,14 +244,20 @@ def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock) -> flo
 def _lower(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock) -> tuple[str, Played]:
     name = _best_of(start, terms, policies, seed, clock) if len(policies) > 1 else next(iter(policies))
     policy = policies[name]
-    stage = stage_of(policy, start, terms, rng=np.random.default_rng((seed, 2)))
-    rng, parts, done = np.random.default_rng((seed, 3)), [], 0
-    while done < 2 * _BATCH or (clock.left > 0 and done < _MOST_DRAWS):
-        parts.append(play(policy, stage, draw_luck(start, _BATCH, CAP, rng=rng)))
-        done += _BATCH
+    truths = _truths_in(_SHARE / 2 * clock.left, start, terms, seed, STAGE_TRUTHS)  # each costs about twice as much
+    stage = stage_of(policy, start, terms, rng=np.random.default_rng((seed, 2)), truths=truths)
+    quick = _QUICK // start.size**2
+    size, least = min(max(quick // 2, _LEAST_BATCH), _BATCH), min(max(quick, _LEAST_DRAWS), 2 * _BATCH)
+    rng, parts, done, longest = np.random.default_rng((seed, 3)), [], 0, 0.0
+    while done < least or (clock.left > longest and done < _MOST_DRAWS):
+        began = time.perf_counter()
+        parts.append(play(policy, stage, draw_luck(start, size, CAP, rng=rng)))
+        took, done = time.perf_counter() - began, done + size
         clock.tell(f"lower bound: {done} tunings simulated with {name}")
         if done >= 2 * _BATCH and joined(parts).capped > 0.5:  # it does not stop: more of it teaches nothing
             break
+        size = min(2 * size, _BATCH) if took < _PART * clock.left else max(size // 2, _LEAST_BATCH)
+        longest = took / len(parts[-1].runs) * size
     return name, joined(parts)
 
 

@@ -43,7 +43,7 @@ from autobct.value.branches import (
     hand_scores,
     planted,
 )
-from autobct.value.outcomes import Outcomes, Width, draw_outcomes, spread_truths
+from autobct.value.outcomes import Levels, Outcomes, Width, spread_truths
 from autobct.value.parcels import (
     after_parcel,
     bought,
@@ -95,7 +95,7 @@ def above_clairvoyant(
     tree = planted(state, len(rngs))
     dim = tree.score_root.shape[-1] + tree.cost_root.shape[-1]
     ground, ends = ground_of(state, terms), ends_of(run_price(state, terms))
-    search = _Search(ground, draw_outcomes(LEVELS, dim, rngs), ends, out_of_time)
+    search = _Search(ground, Levels(LEVELS, dim, rngs), ends, out_of_time)
     return search.values(tree, 1.0, 0, effort, may_stop=may_stop)
 
 
@@ -128,21 +128,37 @@ class _Open:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
     ground: Ground
-    levels: list[Outcomes]
+    levels: Levels
     ends: Array
     out_of_time: OutOfTime
 
     def values(self, states: Branches, weight: float, level: int, effort: float, *, may_stop: bool = True) -> Array:
         """An upper bound of V - W_0 in every state.  weight: with what probability each of them is met.  (n,)."""
-        return np.concatenate([self._values(p, weight, level, effort, may_stop) for p in self._parts(states, level)])
+        return self._of_parts(states, level, lambda part: self._values(part, weight, level, effort, may_stop))
 
     def glances(self, states: Branches, level: int) -> Array:
         """The same at a first look: the bound of one run.  (n,)."""
-        looks = (self._look(part, self.levels[level]) for part in self._parts(states, level))
-        return np.concatenate([np.maximum(look.stop, look.going.max(axis=1)) for look in looks])
+
+        def glance(part: Branches) -> Array:
+            look = self._look(part, self.levels[level])
+            return np.asarray(np.maximum(look.stop, look.going.max(axis=1)))
+
+        return self._of_parts(states, level, glance)
+
+    def _of_parts(self, states: Branches, level: int, value: Callable[[Branches], Array]) -> Array:
+        """A value of every state, part by part; nothing, once out of time, where whoever asked will not use it.  (n,).
+
+        Below the first level `_ask` and `_follow` asked, and they leave alone what came too late.
+        """
+        return np.concatenate(
+            [
+                np.full(len(part), np.nan) if level > 0 and self.out_of_time() else value(part)
+                for part in self._parts(states, level)
+            ]
+        )
 
     def _parts(self, states: Branches, level: int) -> Iterator[Branches]:
-        at_a_time = max(4, _NUMBERS_AT_A_TIME // (states.score.shape[1] * self.levels[level].truths.shape[2]))
+        at_a_time = max(4, _NUMBERS_AT_A_TIME // (states.score.shape[1] * self.levels.width(level).truths))
         for first in range(0, len(states), at_a_time):
             yield states.rows(slice(first, first + at_a_time))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from autobct.value.branches import DRAWS, root_of
 from autobct.value.state import State
 
 _EDGE = 1e-15
+_SMALL = 4096  # points of a lattice that is worth keeping
 
 
 class Width(NamedTuple):
@@ -45,9 +47,29 @@ class Outcomes:
     told: Array
 
 
-def draw_outcomes(levels: Sequence[Width], dim: int, rngs: Sequence[np.random.Generator]) -> list[Outcomes]:
-    """One for each level, in `dim` coordinates, with DRAWS draws from each generator."""
-    return [_drawn(width, dim, rngs) for width in levels]
+class Levels:
+    """Outcomes of every level, in `dim` coordinates, with DRAWS draws from each generator, drawn when one gets there.
+
+    A level is reached from the one before, so that the generators are used in the same order however deep one gets.
+    """
+
+    def __init__(self, widths: Sequence[Width], dim: int, rngs: Sequence[np.random.Generator]) -> None:
+        self._widths, self._dim, self._rngs = widths, dim, rngs
+        self._drawn: list[Outcomes] = []
+
+    def __len__(self) -> int:
+        """How many levels there are."""
+        return len(self._widths)
+
+    def width(self, level: int) -> Width:
+        """How much is drawn in a level."""
+        return self._widths[level]
+
+    def __getitem__(self, level: int) -> Outcomes:
+        """Those of one level."""
+        while len(self._drawn) <= level:
+            self._drawn.append(_drawn(self._widths[len(self._drawn)], self._dim, self._rngs))
+        return self._drawn[level]
 
 
 def _drawn(width: Width, dim: int, rngs: Sequence[np.random.Generator]) -> Outcomes:
@@ -75,7 +97,16 @@ def spread_normals(count: int, dim: int, *, rng: np.random.Generator) -> Array:
     """(count, dim) standard normals: a Kronecker sequence shifted at random."""
     if dim == 0:
         return np.zeros((count, 0))
-    return to_normals((kronecker(count, dim) + rng.random(dim)) % 1.0)
+    lattice = _small_lattice(count, dim) if count <= _SMALL else kronecker(count, dim)
+    return to_normals((lattice + rng.random(dim)) % 1.0)
+
+
+@lru_cache(maxsize=32)
+def _small_lattice(count: int, dim: int) -> Array:
+    """The same few points are shifted thousands of times."""
+    lattice = kronecker(count, dim)
+    lattice.setflags(write=False)
+    return lattice
 
 
 def spread_truths(state: State, count: int, *, rng: np.random.Generator) -> tuple[Array, Array]:

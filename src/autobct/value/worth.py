@@ -28,7 +28,8 @@ CAP = 40
 
 _TRUST = 30  # draws for each control variate; with fewer the plain mean is used
 _ROUNDING = 1e-4  # of the largest singular value of the standardized variates
-_TRUTHS = 131_072  # to find the means of the control variates with: their error is far below that of a simulation
+STAGE_TRUTHS = 131_072
+"""To find the means of the control variates with: their error is far below that of a simulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,12 @@ class Stage:
     means: Array
 
 
-def stage_of(policy: Assess, start: State, terms: Terms, *, rng: np.random.Generator) -> Stage:
-    """The first belief, unbatched, as a stage for a policy."""
+def stage_of(
+    policy: Assess, start: State, terms: Terms, *, rng: np.random.Generator, truths: int = STAGE_TRUTHS
+) -> Stage:
+    """The first belief, unbatched, as a stage for a policy.  truths: to find the means of the control variates with."""
     first = int(policy(start, terms, 0).priority.argmax())
-    scores, costs = spread_truths(start, _TRUTHS, rng=rng)
+    scores, costs = spread_truths(start, truths, rng=rng)
     means = _features(scores, price_of(costs, start.cost_noise, terms), first).mean(axis=0)
     return Stage(start, terms, first, means)
 

@@ -1,4 +1,4 @@
-"""What is believed of score and cost at any controls, in the user's units: what the charts draw."""
+"""Estimated score and cost at any controls, in the user's units: what the charts draw."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from autobct.belief.arrays import Array
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.gaussian import Belief, Gaussian
+from autobct.belief.model import noise_at
+from autobct.tuning.estimate import score_quantiles, spread_of
+from autobct.tuning.fold import Learned
 from autobct.tuning.parameter import Categorical, Parameter
 from autobct.tuning.problem import Problem
 from autobct.tuning.space import Space
 
-__all__ = ["MIDDLE", "Dial", "believed_cost", "believed_score", "dials", "log_cost", "swept"]
+__all__ = ["LEVELS", "MIDDLE", "Dial", "dials", "log_cost", "run_cost", "run_score", "swept"]
 
-_NORMAL = np.array([-1.96, -1.0, 0.0, 1.0, 1.96])[:, None]  # 95 % band, 68 % band, middle
-MIDDLE = 2  # row of the middle among the quantiles
+LEVELS = (0.025, 0.16, 0.5, 0.84, 0.975)
+"""Ends of the 95 % band, of the 68 % band, and the middle between them."""
+
+MIDDLE = 2
+"""Row of the middle among the quantiles."""
+
 _FARTHEST_LOG = 60.0  # e^60 is beyond any cost; a picture needs finite numbers
 
 
@@ -69,15 +76,16 @@ def _settings(dial: Dial, points: int) -> Array:
     return np.linspace(0.0, 1.0, points)[:, None] if dial.numeric else np.eye(len(dial.columns))
 
 
-def believed_score(problem: Problem, belief: Belief, controls: Array) -> Array:
-    """Quantiles (5, n) of the score at controls (n, p): 2.5, 16, 50, 84 and 97.5 %."""
-    return np.asarray(problem.score_scale.to_raw(_quantiles(belief.score, problem.prior.model.score_basis(controls))))
+def run_score(known: Learned, controls: Array) -> Array:
+    """Quantiles (5, n) of the score that one run would measure at controls (n, p), noise included: see `LEVELS`."""
+    return score_quantiles(known, controls, LEVELS, noise=True)
 
 
-def believed_cost(problem: Problem, belief: Belief, controls: Array) -> Array:
-    """The same of the cost."""
-    model = problem.prior.model
-    seen = _quantiles(belief.cost, model.cost_basis(controls))
+def run_cost(known: Learned, controls: Array) -> Array:
+    """Quantiles (5, n) of the cost of one run at controls (n, p), noise included."""
+    problem, model = known.problem, known.problem.prior.model
+    mean, sd = spread_of(known.belief.cost, model.cost_basis(controls))
+    seen = mean + ndtri(np.array(LEVELS))[:, None] * np.hypot(sd, noise_at(model.cost_noise, controls))
     if log_cost(problem):
         seen = np.clip(seen, -_FARTHEST_LOG, _FARTHEST_LOG)
     return np.asarray(problem.cost_scale.to_raw(np.asarray(model.cost_model.from_observation(seen))))
@@ -86,8 +94,3 @@ def believed_cost(problem: Problem, belief: Belief, controls: Array) -> Array:
 def log_cost(problem: Problem) -> bool:
     """Whether costs are positive and told apart by their ratios."""
     return problem.prior.model.cost_model is LOG_LINEAR
-
-
-def _quantiles(weights: Gaussian, features: Array) -> Array:
-    variance = np.sum((features @ weights.cov) * features, axis=-1)
-    return np.asarray(features @ weights.mean + _NORMAL * np.sqrt(np.maximum(variance, 0.0)))
