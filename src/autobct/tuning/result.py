@@ -21,11 +21,19 @@ if TYPE_CHECKING:
 
 
 class TuningError(RuntimeError):
-    """No run finished, or one failed and the user asked to hear of it.  history: all runs, failed ones included."""
+    """The tuning could not go on.  `__cause__` is the exception behind it, if there is one, with its traceback.
 
-    def __init__(self, message: str, history: tuple[Run, ...]) -> None:
+    history: all runs, failed ones included
+    result:  of the runs that finished before; None if none did
+    """
+
+    def __init__(self, message: str, history: tuple[Run, ...], result: Result | None = None) -> None:
         super().__init__(message)
-        self.history = history
+        self.history, self.result = history, result
+
+    def __reduce__(self) -> tuple[type[TuningError], tuple[str, tuple[Run, ...], Result | None]]:
+        """All of it pickles, as a process pool needs."""
+        return type(self), (str(self), self.history, self.result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
