@@ -1,11 +1,11 @@
 """The model alarm: observations that are implausible under the belief, with a known rate of false alarms.
 
 Under the model the standardised surprise of every run, z = (observed - predicted) / standard deviation, is a standard
-normal, independent of all before.  Real surfaces have more outliers, so the alarm allows for those of Student's t with 8
-degrees of freedom.  Against it stands "from some run k on, three times as wide".  The likelihood ratio, averaged over k
-with weights 1 / (k (k + 1)), is a martingale of mean one for surprises of that distribution, and a supermartingale for
-smaller ones, such as the normal's; it ever exceeds 1 / a with a probability of at most a (Ville's inequality), whenever
-one looks and however many runs there are.
+normal, independent of all before.  Real surfaces have more outliers, so the alarm allows for those of Student's t with
+8 degrees of freedom.  Against it stands "from some run k on, three times as wide".  The likelihood ratio, averaged over
+k with weights 1 / (k (k + 1)), is a martingale of mean one for surprises of that distribution, and a supermartingale
+for smaller ones, such as the normal's; it ever exceeds 1 / a with a probability of at most a (Ville's inequality),
+whenever one looks and however many runs there are.
 
 Left out, as they say nothing of the model of finished runs: runs that failed; scores that diverged; and the first
 finished run, where nobody stated the range, as that run is what sets it.
@@ -101,7 +101,7 @@ def _step(runs: int, ratio: float, z: float | None) -> tuple[int, float]:
 def _likelihood(z: float) -> float:
     """Ratio of the densities at a surprise: three times as wide, over as wide as it should be."""
     square = z * z / _FREEDOM
-    return ((1.0 + square) / (1.0 + square / _WIDER**2)) ** ((_FREEDOM + 1.0) / 2.0) / _WIDER
+    return math.pow((1.0 + square) / (1.0 + square / _WIDER**2), (_FREEDOM + 1.0) / 2.0) / _WIDER
 
 
 def surprise(before: Learned, run: Run) -> Surprise:
@@ -170,8 +170,8 @@ def _alarm(
     advice = f"Check {what}_range" if stated else f"Set {what}_range if you know it"
     text = (
         f"Model alarm: run {number + 1} {does} {observed:.4g}; the model expected {believed:.4g}, {gap}. "
-        f"Together with the earlier runs this is very unlikely (less than {FALSE_ALARMS:.0%}) if the model holds, so its "
-        f"estimates may be wrong. {advice}, or give a prior of your own."
+        f"Together with the earlier runs this is very unlikely (less than {FALSE_ALARMS:.0%}) if the model holds, so "
+        f"its estimates may be wrong. {advice}, or give a prior of your own."
     )
     return Alarm(number, what, observed, believed, z, text)
 
