@@ -37,6 +37,11 @@ def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[Assess, st
     check = getattr(policy, "check", None)
     if check is not None:
         check(problem.prior, problem.terms)
+    return own_policy(policy, problem, seed)
+
+
+def own_policy(policy: Policy, problem: Problem, seed: int) -> tuple[Assess, str]:
+    """A policy of the caller's that was found to fit, for the candidates of the problem, and a sentence about it."""
     return policy(problem.controls, seed), getattr(policy, "note", "A policy of the caller's.")
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from autobct.belief.arrays import Array, finite_number
+from autobct.belief.arrays import Array, finite_number, whole_number
 from autobct.tuning.price import seconds_of
 from autobct.tuning.problem import Problem
 from autobct.value.state import State, variance
@@ -40,6 +40,31 @@ class Left:
 
     amount: float
     reason: str
+
+
+Moment = float | str | datetime.datetime | datetime.timedelta
+"""Seconds from now, a time from now as "30 min" or "2h", or the moment itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Hard limits of a tuning, whatever the price says.
+
+    max_runs: no more runs than this
+    max_cost: start no run that is likely to bring the total cost above this
+    deadline: start no run that is likely to end later; for `tune`, which has a clock
+    """
+
+    max_runs: int | None = None
+    max_cost: float | None = None
+    deadline: Moment | None = None
+
+    def __post_init__(self) -> None:
+        runs, cost = self.max_runs, self.max_cost
+        object.__setattr__(self, "max_runs", None if runs is None else whole_number(runs, "max_runs", example=20))
+        object.__setattr__(self, "max_cost", None if cost is None else positive_number(cost, "max_cost", example=3600))
+        if self.deadline is not None:
+            _seconds(self.deadline)  # checked here; it counts from when a clock is started
 
 
 def positive_number(value: object, name: str, *, example: float) -> float:
@@ -96,9 +121,7 @@ class Deadline:
     clock: Callable[[], float]
 
     @staticmethod
-    def of(
-        told: float | str | datetime.datetime | datetime.timedelta, clock: Callable[[], float] = time.monotonic
-    ) -> Deadline:
+    def of(told: Moment, clock: Callable[[], float] = time.monotonic) -> Deadline:
         """told: seconds from now, a time from now as "30 min" or "2h", or the moment itself."""
         return Deadline(clock() + _seconds(told), clock)
 

@@ -17,6 +17,8 @@ from autobct.tuning.settings import versions
 from autobct.tuning.windows import window
 
 if TYPE_CHECKING:
+    from autobct.tuning.memory import Memory
+    from autobct.tuning.statement import Plan
     from autobct.tuning.tuner import Tuner
 
 
@@ -74,6 +76,7 @@ class Result:
     why:      one sentence, why the tuning stopped
     history:  every run;  decisions: what was decided before each of them, and at the end
     problem:  what was tuned, with the ranges that the runs have shown
+    plan, memory:  all that the tuner knew and was told when it ended; both are frozen, so a result never changes
     settings, versions:  what it takes to do the same again
     deciding: seconds between the runs;  charged: cost besides the runs, those seconds where the cost is time
     """
@@ -85,7 +88,8 @@ class Result:
     why: str
     history: tuple[Run, ...]
     decisions: tuple[Decision, ...]
-    tuner: Tuner
+    plan: Plan
+    memory: Memory
     problem: Problem
     settings: dict[str, Any]
     versions: dict[str, str]
@@ -99,13 +103,20 @@ class Result:
 
     @property
     def alarm(self) -> Alarm | None:
-        """The first time that what was seen was implausible under what was believed; None if it never was."""
-        return self.tuner.alarm
+        """The first time that what was seen was implausible under the model; None if it never was."""
+        return self.memory.alarm
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What there was to say of runs that left a range."""
-        return self.tuner.notes
+        return self.memory.notes
+
+    @property
+    def tuner(self) -> Tuner:
+        """A tuner of its own that stands where this tuning ended: to ask it more, or to go on."""
+        from autobct.tuning.tuner import Tuner  # which makes results
+
+        return Tuner.standing(self.plan, self.memory)
 
     def what_if(self, prices: Iterable[float | str | Price]) -> tuple[WhatIf, ...]:
         """When each of these prices would have stopped on these runs, and what it would have got.
@@ -129,7 +140,7 @@ class Result:
         return f"{self.params} scores {believed}; {count(len(self.history))} cost {self.cost:.4g}.\n{self.why}"
 
 
-def result_of(tuner: Tuner, why: str, decisions: Sequence[Decision], deciding: float = 0.0) -> Result:
+def result_of(tuner: Tuner, plan: Plan, why: str, decisions: Sequence[Decision], deciding: float = 0.0) -> Result:
     """The result of a tuning as of now; TuningError if no run has finished."""
     best = tuner.best
     if best is None or best.score is None:
@@ -142,7 +153,8 @@ def result_of(tuner: Tuner, why: str, decisions: Sequence[Decision], deciding: f
         why=why,
         history=tuner.history,
         decisions=tuple(decisions),
-        tuner=tuner,
+        plan=plan,
+        memory=tuner.memory,
         problem=tuner.problem,
         settings=tuner.settings,
         versions=versions(),

@@ -2,59 +2,42 @@
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TextIO
+from dataclasses import replace
+from typing import Any, Literal, TextIO, Unpack
 
-from autobct.belief.arrays import Array, whole_number
-from autobct.belief.prior import Prior
+from autobct.belief.arrays import whole_number
 from autobct.tuning.decision import Decision, Train
 from autobct.tuning.history import Run
+from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.limits import Deadline
-from autobct.tuning.policy import Policy
-from autobct.tuning.price import Price
-from autobct.tuning.problem import Direction
 from autobct.tuning.progress import Callback, listeners
 from autobct.tuning.result import Result, TuningError, count
-from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Space
+from autobct.tuning.statement import Problem, parted
 from autobct.tuning.training import Times, Trained, TrainingFunction, WrongReturnError, the_same_again, trained
 from autobct.tuning.tuner import Tuner
 
 __all__ = ["Result", "TrainingFunction", "TuningError", "tune"]
 
 
+@spelled_out
 def tune(
     train: TrainingFunction,
-    space: Space | Mapping[str, Any],
+    space: Problem | Space | Mapping[str, Any],
     *,
-    price: float | str | Price,
-    direction: Direction = "maximize",
-    score_range: Sequence[float] | Affine | AffineLog | None = None,
-    cost_range: Sequence[float] | Affine | AffineLog | None = None,
-    prior: Prior | str | None = None,
-    policy: Policy | None = None,
-    recall: bool = True,
     repeats: int = 1,
-    max_runs: int | None = None,
-    max_cost: float | None = None,
-    deadline: float | str | datetime.datetime | datetime.timedelta | None = None,
-    candidates: Array | int | None = None,
-    overhead: float | None = None,
-    guess: Mapping[str, Any] | None = None,
-    guess_strength: float = 1.0,
-    increases_cost: Sequence[str] = (),
-    expect_usual: bool = True,
     on_failure: Literal["record", "raise"] = "record",
     callbacks: Sequence[Callback] = (),
     verbose: bool | TextIO = False,
-    seed: int | None = None,
+    **keywords: Unpack[TunerKeywords],
 ) -> Result:
     """Train until further training is not worth its price; return the model to use, and why it stopped.
 
     train:        params -> score; its wall time in seconds is the cost.  Or params -> (score, cost)
-    space:        {"n_estimators": Int(1, 100), "learning_rate": Float(1e-4, 1, log=True)}; Optuna's distributions too
+    space:        {"n_estimators": Int(1, 100), "learning_rate": Float(1e-4, 1, log=True)}; Optuna's distributions too;
+                  or a `Problem`, which has a price and all that may be said of it
     price:        what cost is worth in score: "0.01 per 30s", "1% per 10min", `price_from(gain=0.01, seconds=60)`, or a
                   number, score per unit of cost
     direction:    "maximize" the score, or "minimize" it, as of a loss
@@ -79,31 +62,16 @@ def tune(
                   return value, or the same exception on the first two runs, always ends it
     callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
                   a range that was left (`Note`) or a model alarm (`Alarm`); one that raises is dropped with a warning
+    limits:       max_runs, max_cost and deadline as one value, `Limits(max_runs=20)`
     verbose:      True prints what happens, a stream prints it there
     seed:         for policies that draw random numbers; the default one does not
     """
     _check_call(train, repeats, on_failure)
     heard = listeners(callbacks, verbose)
+    problem, plan = parted(space, keywords, "tune()")
+    deadline, limits = plan.limits.deadline, replace(plan.limits, deadline=None)
     clock = None if deadline is None else Deadline.of(deadline, time.perf_counter)
-    tuner = Tuner(
-        space,
-        price=price,
-        direction=direction,
-        score_range=score_range,
-        cost_range=cost_range,
-        prior=prior,
-        policy=policy,
-        recall=recall,
-        max_runs=max_runs,
-        max_cost=max_cost,
-        candidates=candidates,
-        overhead=overhead,
-        guess=guess,
-        guess_strength=guess_strength,
-        increases_cost=increases_cost,
-        expect_usual=expect_usual,
-        seed=seed,
-    )
+    tuner = Tuner(problem, policy=plan.policy, limits=limits, seed=plan.seed)
     decisions: list[Decision] = []
     times = Times(time.perf_counter(), in_seconds=bool(tuner.problem.price.unit))
     cause: BaseException | None = None
