@@ -98,7 +98,7 @@ class Memory:
         return replace(
             self,
             known=known,
-            runs=(*self.runs, replace(run, believed=believed_score(known, run.control))),
+            runs=self.runs + (replace(run, believed=believed_score(known, run.control)),),  # noqa: RUF005 looks at none
             pending={trial: train for trial, train in self.pending.items() if trial != run.trial},
             finished=finished if run.score is None else {**finished, place: number},
             excluded=self.excluded | {place} if run.score is None else self.excluded,
