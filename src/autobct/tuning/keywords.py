@@ -45,10 +45,15 @@ class LimitKeywords(TypedDict, total=False):
     deadline: float | str | datetime.datetime | datetime.timedelta | None
 
 
-class TunerKeywords(ProblemKeywords, LimitKeywords, total=False):
-    """What may be said of a tuning besides its space."""
+class PriceKeyword(TypedDict, total=False):
+    """What every problem needs."""
 
     price: float | str | Price
+
+
+class TunerKeywords(LimitKeywords, ProblemKeywords, PriceKeyword, total=False):
+    """What may be said of a tuning besides its space."""
+
     policy: Policy | None
     limits: Limits | None
     seed: int | None
@@ -84,7 +89,8 @@ def spelled_out(function: _Function) -> _Function:
 
 def all_names() -> tuple[str, ...]:
     """All keywords of `Tuner`, the price first."""
-    return ("price", *(name for name in TunerKeywords.__annotations__ if name != "price"))
+    kinds = (PriceKeyword, ProblemKeywords, LimitKeywords, TunerKeywords)
+    return tuple(dict.fromkeys(name for kind in kinds for name in kind.__annotations__))
 
 
 def _parameter(name: str) -> inspect.Parameter:
