@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, finite_number
 from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
 from autobct.tuning.decision import Train
 from autobct.tuning.fold import Learned, extended
 from autobct.tuning.history import Note, Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import Problem, is_spread
 from autobct.tuning.ranges import notes_of
 from autobct.value.simulate import KEPT
 
+_TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
 _REMEMBERED = 64  # models that are candidates for being returned, where candidates are renewed
 
 
@@ -132,10 +134,37 @@ class Memory:
 
     def _without_the_worst(self) -> Memory:
         """Of very many models only the best can be returned: memory and time stay the same however many runs."""
-        if not self.problem.stated.spreads or len(self.finished) <= _REMEMBERED:
+        if not is_spread(self.problem) or len(self.finished) <= _REMEMBERED:
             return self
         kept = {*self._ranked(), *list(self.finished)[-_REMEMBERED // 2 :]}
         return replace(self, finished={place: run for place, run in self.finished.items() if place in kept})
+
+
+def run_told(memory: Memory, trial: Train | int, score: float | None, cost: float | None, error: str | None) -> Run:
+    """What was told of a run that is under way, checked."""
+    number = trial.trial if isinstance(trial, Train) else trial
+    if number not in list(memory.pending):  # a list: what cannot be hashed is not under way either
+        raise ValueError(f"trial {number!r} is not under way; tell each trial that ask() returned once")
+    if (score is None) == (error is None):
+        raise ValueError(f"tell either a score or an error; {_TELL}")
+    if cost is None:
+        raise ValueError(f"tell the cost of the run as well, failed or not; {_TELL}")
+    try:
+        told_cost = finite_number(cost, "cost", least=0.0)
+        told_score = None if score is None else finite_number(score, "score")
+        if told_score is not None:
+            memory.problem.score_observed(told_score)  # a log scale has no zero
+    except (TypeError, ValueError) as wrong:
+        raise type(wrong)(f"{wrong}; {_TELL}") from None
+    train = memory.pending[number]
+    return Run(number, train.params, train.control, told_score, told_cost, error, math.nan)
+
+
+def check_control(problem: Problem, control: Array) -> None:
+    """Where candidates are searched for, any control may be one; otherwise it must be among them."""
+    searched = is_spread(problem) and np.shape(control) == (problem.space.dim,)
+    if not searched and not np.any(np.all(problem.controls == control, axis=-1)):
+        raise ValueError(f"no candidate of this tuner is at {np.asarray(control).tolist()}; was it of another space?")
 
 
 def place_of(control: Array) -> bytes:

@@ -13,13 +13,16 @@ from autobct.belief.gaussian import Belief, Gaussian, Seen
 from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
+from autobct.tuning.decision import Stop
 from autobct.tuning.failing import chances
-from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, is_last, tightest
+from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.position import Position
 from autobct.tuning.problem import Problem
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
+
+_PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +141,18 @@ def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, 
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.runs)
     made, score = (memory.asked, len(memory.runs)), incumbent_score(memory, candidates)
     return Position(problem, state, untried, last, *made, score, left, cheapest, chance)
+
+
+def reason_to_stop(memory: Memory, candidates: Candidates, limits: Limits) -> Stop | None:
+    """Why no decision is needed; None if one is."""
+    last = memory.runs[-_PATIENCE:]
+    if limits.max_runs is not None and memory.asked >= limits.max_runs:
+        return Stop("max_runs", memory.asked, incumbent_score(memory, candidates))
+    if len(candidates.excluded(memory)) == len(candidates.problem.controls):
+        return Stop("nothing left", len(memory.runs), incumbent_score(memory, candidates))
+    if len(last) == _PATIENCE and all(run.error is not None for run in last):
+        return Stop("failing", len(memory.runs), incumbent_score(memory, candidates))
+    return None
 
 
 def _budget(memory: Memory, max_cost: float | None) -> Left | None:

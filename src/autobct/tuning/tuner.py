@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
-
-import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
 from autobct.tuning.alarm import Alarm
 from autobct.tuning.certified import certificate_of
 from autobct.tuning.choice import chosen_policy, default_policy, own_policy
-from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.decision import Decision, Train
 from autobct.tuning.explain import Explanation, explained
 from autobct.tuning.forecast import Forecast, forecast
 from autobct.tuning.history import Note, Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.limits import Left, Limits
-from autobct.tuning.memory import Memory
+from autobct.tuning.memory import Memory, check_control, run_told
 from autobct.tuning.position import Position, decide
 from autobct.tuning.price import Price
 from autobct.tuning.problem import Problem as ScaledProblem
@@ -30,16 +27,13 @@ from autobct.tuning.result import Result, result_of
 from autobct.tuning.search import searched
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space import Space
-from autobct.tuning.standing import Candidates, incumbent_score, position_of
+from autobct.tuning.standing import Candidates, position_of, reason_to_stop
 from autobct.tuning.statement import Plan, Problem, parted
 from autobct.tuning.windows import window
 from autobct.value.assessment import Assess
 from autobct.value.certificate import Certificate, Progress
 
 __all__ = ["Run", "Tuner"]
-
-_PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
-_TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
 
 
 class Tuner:
@@ -181,23 +175,13 @@ class Tuner:
 
     def peek(self, left: Left | None = None) -> Decision:
         """What `ask` would say, without a run being started."""
-        decision = self._reason_to_stop() or decide(self.position(left), self.assess)[0]
-        return replace(decision, note=self._memory.news) if self._memory.news else decision
+        memory, limits = self._memory, self._plan.limits
+        decision = reason_to_stop(memory, self.candidates, limits) or decide(self.position(left), self.assess)[0]
+        return replace(decision, note=memory.news) if memory.news else decision
 
     def position(self, left: Left | None = None) -> Position:
         """Where the tuning stands, for a decision."""
         return position_of(self._memory, self.candidates, self._plan.limits.max_cost, left)
-
-    def _reason_to_stop(self) -> Stop | None:
-        """Why no decision is needed; None if one is."""
-        memory, most, reason = self._memory, self._plan.limits.max_runs, ""
-        if most is not None and memory.asked >= most:
-            return Stop("max_runs", memory.asked, incumbent_score(memory, self.candidates))
-        if len(self.candidates.excluded(memory)) == len(self.problem.controls):
-            reason = "nothing left"
-        elif len(memory.runs) >= _PATIENCE and all(run.error is not None for run in memory.runs[-_PATIENCE:]):
-            reason = "failing"
-        return Stop(reason, len(memory.runs), incumbent_score(memory, self.candidates)) if reason else None
 
     def _assess_now(self) -> tuple[Assess, str]:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
@@ -217,45 +201,19 @@ class Tuner:
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
     ) -> Run:
         """What came of a run: its score and its cost, or the error with which it failed and the cost all the same."""
-        number = trial.trial if isinstance(trial, Train) else trial
-        if number not in list(self._memory.pending):  # a list: what cannot be hashed is not under way either
-            raise ValueError(f"trial {number!r} is not under way; tell each trial that ask() returned once")
-        if (score is None) == (error is None):
-            raise ValueError(f"tell either a score or an error; {_TELL}")
-        if cost is None:
-            raise ValueError(f"tell the cost of the run as well, failed or not; {_TELL}")
-        train = self._memory.pending[number]
-        try:
-            told_cost = finite_number(cost, "cost", least=0.0)
-            told_score = None if score is None else finite_number(score, "score")
-            if told_score is not None:
-                self._memory.problem.score_observed(told_score)  # a log scale has no zero
-        except (TypeError, ValueError) as wrong:
-            raise type(wrong)(f"{wrong}; {_TELL}") from None
-        self._memory = self._memory.told(
-            Run(number, train.params, train.control, told_score, told_cost, error, math.nan)
-        )
+        self._memory = self._memory.told(run_told(self._memory, trial, score, cost, error))
         return self._memory.runs[-1]
 
     def adopt(self, train: Train) -> None:
         """Count a run as asked for, as it was decided before, e.g. in a process that has ended; `tell` it as usual."""
-        self._check_control(train.control)
+        check_control(self._memory.problem, train.control)
         self._memory = self._memory.started(train)
 
     def replay(self, history: Iterable[Run]) -> None:
         """Take runs that were made before, in their order, as if they had been asked for and told."""
         for run in history:
-            self._check_control(run.control)
+            check_control(self._memory.problem, run.control)
             self._memory = replace(self._memory, heard=len(self._memory.runs)).told(run)
-
-    def _check_control(self, control: Array) -> None:
-        """Where candidates are searched for, any control may be one; otherwise it must be among them."""
-        problem = self._memory.problem
-        if is_spread(problem) and np.shape(control) == (problem.space.dim,):
-            return
-        if not np.any(np.all(problem.controls == control, axis=-1)):
-            place = np.asarray(control).tolist()
-            raise ValueError(f"no candidate of this tuner is at {place}; was it of another space?")
 
     def charge(self, cost: float) -> None:
         """Count a cost that belongs to no run, e.g. the time it took to decide: in total_cost and against max_cost."""
