@@ -56,7 +56,7 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
 WRONG: dict[str, tuple[Any, str]] = {
     "text": ("0.9", f"{_SCORE}a number, got str '0.9'; return float(...): return the score as a number, or"),
     "text in a pair": (("0.9", 1.0), f"{_SCORE}a number, got str '0.9'; return float"),
-    "nothing": (None, f"{_SCORE}a number, got None; end train with e.g. 'return score'"),
+    "nothing": (None, f"{_SCORE}a number, got None; a return statement seems to be missing: return the score"),
     "a flag": (True, f"{_SCORE}a number, got bool True; return float"),
     "a dict": (
         {"accuracy": 1},

@@ -95,5 +95,6 @@ def all_names() -> tuple[str, ...]:
 
 def _parameter(name: str) -> inspect.Parameter:
     default = inspect.Parameter.empty if name == "price" else dict(DEFAULTS).get(name)
-    annotation = TunerKeywords.__annotations__[name]
+    told = TunerKeywords.__annotations__[name]
+    annotation = getattr(told, "__forward_arg__", told)  # as it is written
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

@@ -170,7 +170,7 @@ def _what(value: Any) -> str:
 def _instead(value: Any) -> str:
     """What to write instead."""
     if value is None:
-        return f"end train with e.g. 'return score': {_RETURN}"
+        return f"a return statement seems to be missing: {_RETURN}"
     if isinstance(value, Mapping) and value:
         return f"return one of its values, e.g. metrics[{next(iter(value))!r}]"
     if isinstance(value, bool | str):
