@@ -176,3 +176,20 @@ def test_a_scale_that_is_far_too_narrow_raises_it_at_the_first_run() -> None:
     play(tuner, lambda params: (0.9 - (params["x"] - 0.4) ** 2, 1.0))
     assert (raised(tuner).what, raised(tuner).run) == ("score", 0)
     assert "Check score_range" in raised(tuner).text
+
+
+def test_one_outlier_is_none_and_a_few_are() -> None:
+    """Real scores have a cliff here and there: a single surprise of six standard deviations is no alarm."""
+    quiet = (0.4, -0.9, 0.2, 1.1)
+    for outliers, alarmed in (((6.0,), False), ((6.0, -5.0), False), ((6.0, -5.0, 7.0), True)):
+        watch = Watch()
+        for z in (*quiet, *outliers):
+            watch = watched(watch, seen(z, 0.3))
+        assert watch.alarmed is alarmed, outliers
+
+
+def test_accuracies_with_a_cliff_under_the_default_range_raise_nothing() -> None:
+    tuner = Tuner(LINE, price=1e-4, policy=at(0.5, 0.6, 0.4, 0.7, 0.1), candidates=11)
+    play(tuner, lambda params: (0.95 - 0.01 * params["x"] if params["x"] > 0.2 else 0.61, 30.0))
+    assert min(run.score or 0.0 for run in tuner.history) == 0.61
+    assert tuner.alarm is None
