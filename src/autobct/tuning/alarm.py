@@ -32,6 +32,7 @@ FALSE_ALARMS = 0.01
 _WIDER = 3.0  # surprises so many times as large are what the test looks for
 _FREEDOM = 8.0  # degrees of freedom of the surprises that are allowed for, see docs/decisions/model-alarm.md
 _MOST = 30.0  # a surprise beyond is "very far"
+_ONE_RUN = 200.0  # likelihood ratio of one score at most, where runs tell how far scores differ: a hill after a plateau
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Alarm:
 class Surprise:
     """One run against the prediction before it.  None: nothing to compare, as the run failed or diverged.
 
-    stated: whether somebody has stated the range of scores, and of costs
+    stated:  whether somebody has stated the range of scores, and of costs
+    learned: whether earlier runs told how far scores differ: then no single one raises an alarm
     """
 
     score: float | None
@@ -63,6 +65,7 @@ class Surprise:
     believed_score: float
     believed_cost: float
     stated: tuple[bool, bool] = (True, True)
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +89,17 @@ class Watch:
 
 def watched(watch: Watch, seen: Surprise) -> Watch:
     """The evidence after one more run."""
-    pairs = zip(watch.runs, watch.ratios, (seen.score, seen.cost), strict=True)
-    (n, score), (m, cost) = (_step(runs, ratio, z) for runs, ratio, z in pairs)
+    (runs_of_score, ratio_of_score), (runs_of_cost, ratio_of_cost) = zip(watch.runs, watch.ratios, strict=True)
+    n, score = _step(runs_of_score, ratio_of_score, seen.score, _ONE_RUN if seen.learned else math.inf)
+    m, cost = _step(runs_of_cost, ratio_of_cost, seen.cost, math.inf)
     return replace(watch, runs=(n, m), ratios=(score, cost))
 
 
-def _step(runs: int, ratio: float, z: float | None) -> tuple[int, float]:
+def _step(runs: int, ratio: float, z: float | None, most: float) -> tuple[int, float]:
     if z is None:
         return runs, ratio
     n = runs + 1
-    return n, min((ratio + 1.0 / (n * (n + 1))) * _likelihood(z), 1e300)
+    return n, min((ratio + 1.0 / (n * (n + 1))) * min(_likelihood(z), most), 1e300)
 
 
 def _likelihood(z: float) -> float:
@@ -124,6 +128,7 @@ def surprise(before: Learned, run: Run) -> Surprise:
         believed_score=float(problem.score_scale.to_raw(float(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
         stated=stated,
+        learned=before.evidence is not None,
     )
 
 
