@@ -12,7 +12,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.tuning.parameter import Categorical, Parameter
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space import Space
 
 __all__ = ["MIDDLE", "Dial", "believed_cost", "believed_score", "dials", "log_cost", "swept"]
@@ -69,12 +69,12 @@ def _settings(dial: Dial, points: int) -> Array:
     return np.linspace(0.0, 1.0, points)[:, None] if dial.numeric else np.eye(len(dial.columns))
 
 
-def believed_score(problem: Problem, belief: Belief, controls: Array) -> Array:
+def believed_score(problem: ScaledProblem, belief: Belief, controls: Array) -> Array:
     """Quantiles (5, n) of the score at controls (n, p): 2.5, 16, 50, 84 and 97.5 %."""
     return np.asarray(problem.score_scale.to_raw(_quantiles(belief.score, problem.prior.model.score_basis(controls))))
 
 
-def believed_cost(problem: Problem, belief: Belief, controls: Array) -> Array:
+def believed_cost(problem: ScaledProblem, belief: Belief, controls: Array) -> Array:
     """The same of the cost."""
     model = problem.prior.model
     seen = _quantiles(belief.cost, model.cost_basis(controls))
@@ -83,7 +83,7 @@ def believed_cost(problem: Problem, belief: Belief, controls: Array) -> Array:
     return np.asarray(problem.cost_scale.to_raw(np.asarray(model.cost_model.from_observation(seen))))
 
 
-def log_cost(problem: Problem) -> bool:
+def log_cost(problem: ScaledProblem) -> bool:
     """Whether costs are positive and told apart by their ratios."""
     return problem.prior.model.cost_model is LOG_LINEAR
 

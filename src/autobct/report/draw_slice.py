@@ -15,7 +15,7 @@ from autobct.report.chart import Frame, Mark, band, chart, cross, dot, frame, gr
 from autobct.report.draw_map import dial_axis, place
 from autobct.report.story import Story, run_text
 from autobct.report.svg import Markup, path_of, tag
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 
 __all__ = ["Side", "sides", "slice_chart"]
 
@@ -32,7 +32,7 @@ class Side:
     name: str
     title: str
     colour: str
-    believed: Callable[[Problem, Belief, Array], Array]
+    believed: Callable[[ScaledProblem, Belief, Array], Array]
     observed: Array
     log: bool
 

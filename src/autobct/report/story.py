@@ -14,7 +14,7 @@ from autobct.report.axis import number
 from autobct.report.believed import Dial, believed_score, dials, swept
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import WhatIf
 
 __all__ = ["Story", "params_text", "run_text"]
@@ -36,7 +36,7 @@ class Story:
     """
 
     title: str
-    problem: Problem
+    problem: ScaledProblem
     history: tuple[Run, ...]
     decisions: tuple[Decision | None, ...]
     best: Run | None

@@ -24,7 +24,7 @@ from autobct.belief.kalman import predict
 from autobct.belief.model import noise_at
 from autobct.tuning.fold import Learned, beliefs, learned, score_learned
 from autobct.tuning.history import Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 
 FALSE_ALARMS = 0.01
 """Probability of an alarm, ever, in a tuning for which the model holds."""
@@ -132,7 +132,7 @@ def surprise(before: Learned, run: Run) -> Surprise:
     )
 
 
-def _stated(problem: Problem) -> tuple[bool, bool]:
+def _stated(problem: ScaledProblem) -> tuple[bool, bool]:
     """Whether somebody has stated the range of scores, and of costs; a prior or a scale states them too."""
     stated = problem.stated
     return stated.score_known or stated.fixed[0], stated.cost_range is not None or stated.fixed[1]
@@ -155,7 +155,7 @@ def raised(watch: Watch, seen: Surprise, run: Run, number: int) -> Alarm | None:
     return None
 
 
-def alarm_of(problem: Problem, history: Sequence[Run]) -> Alarm | None:
+def alarm_of(problem: ScaledProblem, history: Sequence[Run]) -> Alarm | None:
     """The first alarm of a history: a pure function, the same as `Tuner.alarm`."""
     watch = Watch()
     for number, run in enumerate(history):

@@ -10,7 +10,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices, whole_number
 from autobct.belief.model import noise_at
 from autobct.tuning.limits import Left
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 
 if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner
@@ -130,7 +130,7 @@ def _play(
 
 
 def _drawn(
-    problem: Problem, control: Array, score_weights: Array, cost_weights: Array, rng: np.random.Generator
+    problem: ScaledProblem, control: Array, score_weights: Array, cost_weights: Array, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Score and cost that a run at this control shows, in the user's units."""
     model = problem.prior.model

@@ -21,7 +21,7 @@ from scipy.special import ndtr, ndtri
 
 from autobct.belief.arrays import Array, finite_number, whole_number
 from autobct.tuning.price import seconds_of
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.value.state import State, variance
 
 Mask = NDArray[np.bool_]
@@ -83,7 +83,7 @@ def tightest(*limits: Left | None) -> Left | None:
     return min((limit for limit in limits if limit is not None), key=lambda limit: limit.amount, default=None)
 
 
-def chance_over(state: State, problem: Problem, amount: float) -> Array:
+def chance_over(state: State, problem: ScaledProblem, amount: float) -> Array:
     """Probability at each candidate that a run costs more than `amount`, noise included.  (G,)."""
     if amount <= 0.0 or amount == math.inf:
         return np.full(state.size, float(amount <= 0.0))
@@ -92,19 +92,19 @@ def chance_over(state: State, problem: Problem, amount: float) -> Array:
     return np.asarray(ndtr((state.cost.mean - float(limit)) / sd))
 
 
-def costs_at(state: State, problem: Problem, over: float) -> Array:
+def costs_at(state: State, problem: ScaledProblem, over: float) -> Array:
     """The cost that a run at each candidate exceeds with probability `over`, in raw units.  (G,)."""
     sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
     seen = state.cost.mean - ndtri(over) * sd
     return np.maximum(problem.cost_scale.to_raw(problem.terms.cost_model.from_observation(seen)), 0.0)
 
 
-def fits(state: State, problem: Problem, amount: float, over: float) -> Mask:
+def fits(state: State, problem: ScaledProblem, amount: float, over: float) -> Mask:
     """Which candidates exceed `amount` with a probability of at most `over`.  (G,)."""
     return np.asarray(chance_over(state, problem, amount) <= over)
 
 
-def is_last(state: State, problem: Problem, amount: float, allowed: Mask) -> Mask:
+def is_last(state: State, problem: ScaledProblem, amount: float, allowed: Mask) -> Mask:
     """After a run at which candidates nothing fits any more, all at their median cost: by then more is known.  (G,).
 
     allowed: those that fit now

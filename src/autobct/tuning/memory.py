@@ -14,7 +14,7 @@ from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
 from autobct.tuning.decision import Train
 from autobct.tuning.fold import Learned, extended
 from autobct.tuning.history import Note, Run
-from autobct.tuning.problem import Problem, is_spread
+from autobct.tuning.problem import ScaledProblem, is_spread
 from autobct.tuning.ranges import notes_of
 from autobct.value.simulate import KEPT
 
@@ -50,12 +50,12 @@ class Memory:
     spent: Fraction = Fraction(0)
 
     @classmethod
-    def of(cls, problem: Problem) -> Memory:
+    def of(cls, problem: ScaledProblem) -> Memory:
         """Before the first run."""
         return cls(Learned(problem, problem.prior.belief))
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> ScaledProblem:
         """What is tuned, with the ranges that the runs so far have shown."""
         return self.known.problem
 
@@ -160,7 +160,7 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
     return Run(number, train.params, train.control, told_score, told_cost, error, math.nan)
 
 
-def check_control(problem: Problem, control: Array) -> None:
+def check_control(problem: ScaledProblem, control: Array) -> None:
     """Where candidates are searched for, any control may be one; otherwise it must be among them."""
     searched = is_spread(problem) and np.shape(control) == (problem.space.dim,)
     if not searched and not np.any(np.all(problem.controls == control, axis=-1)):

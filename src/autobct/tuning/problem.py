@@ -77,8 +77,8 @@ Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | N
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Everything that stays the same during a tuning, while runs keep to their ranges.
+class ScaledProblem:
+    """A problem in model units: everything that stays the same during a tuning, while runs keep to their ranges.
 
     controls: (G, p) the candidates
     ranges:   those that were stated or that runs have shown: all that tells this problem from the stated one
@@ -126,7 +126,7 @@ class Problem:
 
 def problem_of(
     space: Space | Mapping[str, Any], price: float | str | Price, **keywords: Unpack[ProblemKeywords]
-) -> Problem:
+) -> ScaledProblem:
     """The problem a user described, in model units.
 
     direction:   "maximize" or "minimize" the score
@@ -171,7 +171,7 @@ def problem_of(
     return put(told_space, told_price, controls, stated)
 
 
-def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> Problem:
+def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> ScaledProblem:
     """The problem in model units, with the stated ranges or with others that runs have shown."""
     score_scale, cost_range, typical = ranges or (stated.score_scale, stated.cost_range, None)
     guessed = stated.cost_guess * score_scale.unit if typical is None else typical
@@ -180,15 +180,15 @@ def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ran
     first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints, learning=stated.learning)
     terms = _terms(price, score_scale, cost_scale, first, stated)
     shown = (score_scale, cost_range, typical)
-    return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
+    return ScaledProblem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
 
 
-def is_spread(problem: Problem) -> bool:
+def is_spread(problem: ScaledProblem) -> bool:
     """Whether candidates may be added around the best models."""
     return problem.stated.spreads
 
 
-def at_price(problem: Problem, price: Price) -> Problem:
+def at_price(problem: ScaledProblem, price: Price) -> ScaledProblem:
     """The same belief and scales at another price."""
     terms = _terms(price, problem.score_scale, problem.cost_scale, problem.prior, problem.stated)
     return replace(problem, price=price, terms=terms)

@@ -12,7 +12,7 @@ from autobct.tuning.alarm import Alarm
 from autobct.tuning.decision import Decision, Stop, short
 from autobct.tuning.history import Note, Run
 from autobct.tuning.price import Price, parse_price
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.settings import versions
 from autobct.tuning.windows import window
 
@@ -90,7 +90,7 @@ class Result:
     decisions: tuple[Decision, ...]
     plan: Plan
     memory: Memory
-    problem: Problem
+    problem: ScaledProblem
     settings: dict[str, Any]
     versions: dict[str, str]
     deciding: float = 0.0

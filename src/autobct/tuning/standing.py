@@ -18,7 +18,7 @@ from autobct.tuning.failing import chances
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.position import Position
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
 
@@ -34,13 +34,13 @@ class Candidates:
     places:    place of a control -> its index
     """
 
-    problem: Problem
+    problem: ScaledProblem
     features: tuple[Array, Array]
     noise: tuple[Array, Array]
     places: Mapping[bytes, int]
 
     @classmethod
-    def of(cls, problem: Problem) -> Candidates:
+    def of(cls, problem: ScaledProblem) -> Candidates:
         """Those of a problem."""
         model, controls = problem.prior.model, problem.controls
         places: dict[bytes, int] = {}

@@ -18,8 +18,7 @@ from autobct.tuning.keywords import (
 from autobct.tuning.limits import Limits
 from autobct.tuning.policy import Policy
 from autobct.tuning.price import Price
-from autobct.tuning.problem import Problem as ScaledProblem
-from autobct.tuning.problem import problem_of
+from autobct.tuning.problem import ScaledProblem, problem_of
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space import Space
 

@@ -20,8 +20,7 @@ from autobct.tuning.limits import Left, Limits
 from autobct.tuning.memory import Memory, check_control, run_told
 from autobct.tuning.position import Position, decide
 from autobct.tuning.price import Price
-from autobct.tuning.problem import Problem as ScaledProblem
-from autobct.tuning.problem import at_price, is_spread
+from autobct.tuning.problem import ScaledProblem, at_price, is_spread
 from autobct.tuning.ranges import shown
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.search import searched
