@@ -26,6 +26,7 @@ import numpy as np
 import autobct
 from autobct.belief.prior import paper_prior
 from autobct.tuning.fitting import OneRunFirst, WhereItFits
+from autobct.tuning.statement import Plan
 from autobct.value.map import ValueMap
 from autobct.value.map_spec import MapSpec
 from autobct.value.network import Network
@@ -77,8 +78,7 @@ def tuner_after(trials: int, dim: int = 1, candidates: int | None = None) -> aut
     for _ in range(trials):
         decision = tuner.ask()
         tuner.tell(decision, score=one_dimensional_score(decision.control[0], rng), cost=1.0)
-    tuner._values = autobct.relaxed(depth=2)(tuner.problem.controls, 0)
-    return tuner
+    return autobct.Tuner.standing(Plan(autobct.relaxed(depth=2)), tuner.memory)
 
 
 def tuner_on_a_map(dim: int, trials: int = 20) -> autobct.Tuner:
@@ -96,8 +96,8 @@ def tuner_on_a_map(dim: int, trials: int = 20) -> autobct.Tuner:
     network = Network(weights, tuple(np.zeros(shape[1], dtype=np.float32) for shape in shapes))
     tuner = tuner_after(trials, dim, candidates=101 if dim == 1 else 441)
     values = autobct.mapped(ValueMap(spec, (network,) * 8))(tuner.problem.controls, 0)
-    tuner._values = lambda state, terms, runs: values(state, terms, 1)  # its deepest network
-    return tuner
+    deepest = Plan(lambda controls, seed: lambda state, terms, runs: values(state, terms, 1))  # its deepest network
+    return autobct.Tuner.standing(deepest, tuner.memory)
 
 
 def tuner_by_default(dim: int, *, dear: bool, trials: int = 20) -> autobct.Tuner:
@@ -109,10 +109,10 @@ def tuner_by_default(dim: int, *, dear: bool, trials: int = 20) -> autobct.Tuner
         control = tuner.problem.controls[place]
         score = one_dimensional_score(control[0], rng)
         tuner.replay([autobct.Run(trial, tuner.problem.space.params(control), control, score, 1.0, None, np.nan)])
-    assert isinstance(tuner._values, OneRunFirst)
-    both = tuner._values.later
+    assert isinstance(tuner.assess, OneRunFirst)
+    both = tuner.assess.later
     assert isinstance(both, WhereItFits)
-    by_map = both.at(tuner._state(), tuner.problem.terms) is both.on_map
+    by_map = both.at(tuner.position().state, tuner.problem.terms) is both.on_map
     assert by_map == dear
     return tuner
 
@@ -127,13 +127,8 @@ def spread_out(controls: np.ndarray, seed: int) -> Callable[..., autobct.Assessm
 
 
 def decision_of(tuner: autobct.Tuner) -> Callable[[], object]:
-    def decide() -> None:
-        decision = tuner.ask()
-        if isinstance(decision, autobct.Train):  # take the question back, so that the history stays as it is
-            del tuner._pending[decision.trial]
-            tuner._asked -= 1
-
-    return decide
+    """What `ask` does but for starting a run, so that the history stays as it is; candidates are not searched again."""
+    return tuner.peek
 
 
 def lookahead(depth: int, *, grid: int = 101, recall: bool = False) -> Callable[[], object]:

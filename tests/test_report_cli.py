@@ -88,7 +88,7 @@ def test_a_program_that_always_fails_has_a_page_with_its_errors(tmp_path: Path) 
     assert result.exit_code == 0, result.output
     document = Document(folder.with_suffix(".html").read_text(encoding="utf-8"))
     assert "ended with exit code 3" in document.text
-    assert "the last ten all failed" in document.text
+    assert "the first runs failed with the same error" in document.text
     assert {a["class"] for a in document.all("td") if "error" in (a.get("class") or "")} == {"text error"}
 
 

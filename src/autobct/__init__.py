@@ -11,11 +11,13 @@ from autobct.tuning.decision import Stop, Train
 from autobct.tuning.explain import Explanation
 from autobct.tuning.forecast import Forecast
 from autobct.tuning.history import Note, Run
+from autobct.tuning.limits import Limits
 from autobct.tuning.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
 from autobct.tuning.price import Price, price_from
 from autobct.tuning.result import Result, TuningError, WhatIf
 from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Categorical, Float, Int, Space
+from autobct.tuning.statement import Problem
 from autobct.tuning.table import Table
 from autobct.tuning.tune import tune
 from autobct.tuning.tuner import Tuner
@@ -38,10 +40,12 @@ __all__ = [
     "Forecast",
     "Gaussian",
     "Int",
+    "Limits",
     "Model",
     "Note",
     "Price",
     "Prior",
+    "Problem",
     "Result",
     "Run",
     "Space",

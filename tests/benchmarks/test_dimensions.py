@@ -7,6 +7,9 @@ import json
 import dimensions
 import pytest
 
+from autobct import Limits, Tuner
+from autobct.tuning.statement import Plan
+
 
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,8 +26,7 @@ def test_a_cell_tunes_the_space_that_it_is_named_after(name: str) -> None:
 
 
 def test_every_step_is_one_more_run_even_where_it_would_stop() -> None:
-    made = dimensions.ours((2, 0), 0)
-    made._max_runs = 2
+    made = Tuner.standing(Plan(limits=Limits(max_runs=2)), dimensions.ours((2, 0), 0).memory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dimensions, "ours", lambda space, seed: made)
         step = dimensions.stepping("autobct", (2, 0), 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, hill, numbers, play, replayed
+from tests.tuning.cases import LINE, hill, numbers, play, replayed, state_at
 from tests.value.map_cases import random_map
 
 from autobct import Affine, Stop, Train, Tuner, ei_per_cost, exact, gittins, paper_prior, relaxed, sampled
@@ -98,10 +98,10 @@ def test_the_numbers_of_a_decision_agree(case: Case) -> None:
 def test_values_are_numbers_and_leave_the_state_alone(case: Case) -> None:
     tuner = tuner_for(case)
     for _ in range(3):
-        state, terms = tuner._state(), tuner.problem.terms
+        state, terms = state_at(tuner), tuner.problem.terms
         before = [array.copy() for array in _arrays(state.score, state.cost)]
         for runs in (0, 1, 5):
-            found = tuner._assess(state, terms, runs)
+            found = tuner.assess(state, terms, runs)
             for part in (found.value, found.priority):
                 assert part.shape == (CANDIDATES,)
                 assert part.dtype == np.float64

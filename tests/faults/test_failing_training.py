@@ -1,7 +1,10 @@
 """Training that fails: recorded with its cost, never chosen, and not the end of the tuning."""
 
 import math
+import pickle
+import traceback
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -15,10 +18,10 @@ GIVE_UP = 10  # failures without a single success
 
 def failing_at(numbers: set[int], fail: Callable[[], Any]) -> Callable[[dict[str, Any]], Any]:
     """The hill, but the runs with these numbers (from 1) do `fail()` instead."""
-    count = iter(range(1, 1000))
+    made = iter(range(1, 1000))
 
     def train(params: dict[str, Any]) -> Any:
-        return fail() if next(count) in numbers else hill(params)
+        return fail() if next(made) in numbers else hill(params)
 
     return train
 
@@ -27,29 +30,116 @@ def explode() -> float:
     raise RuntimeError("CUDA out of memory")
 
 
+_NUMBERS = count()
+
+
+def falter() -> float:
+    """Fails with other words every time, as what depends on params does."""
+    raise RuntimeError(f"CUDA out of memory, tried {next(_NUMBERS)} MiB")
+
+
+_SCORE, _COST = "the score that train returned must be ", "the cost that train returned must be "
+
 FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "raises": (explode, "RuntimeError: CUDA out of memory"),
     "raises nothing to say": (lambda: [][0], "IndexError: list index out of range"),
-    "NaN": (lambda: (math.nan, 1.0), "the score that train returned must be finite, got nan; return a score, or"),
-    "NaN alone": (lambda: math.nan, "the score that train returned must be finite, got nan; return a score, or"),
-    "infinity": (lambda: (math.inf, 1.0), "the score that train returned must be finite, got inf; return"),
-    "-infinity": (lambda: -math.inf, "the score that train returned must be finite, got -inf; return"),
-    "NumPy NaN": (lambda: np.float32("nan"), "the score that train returned must be finite, got"),
-    "text": (lambda: "0.9", "the score that train returned must be a number, got '0.9'; return"),
-    "text in a pair": (lambda: ("0.9", 1.0), "the score that train returned must be a number, got '0.9'; return"),
-    "nothing": (lambda: None, "the score that train returned must be a number, got None; return"),
-    "a flag": (lambda: True, "the score that train returned must be a number, got True; return"),
-    "a dict": (lambda: {"score": 1}, "the score that train returned must be a number, got {'score': 1}; return"),
-    "an array": (lambda: np.ones(3), "the score that train returned must be a number, got array"),
-    "a complex number": (lambda: 1j, "the score that train returned must be a number, got 1j; return"),
-    "negative cost": (lambda: (0.9, -1.0), "the cost that train returned must be at least 0, got -1.0; return"),
-    "NaN cost": (lambda: (0.9, math.nan), "the cost that train returned must be finite, got nan; return"),
-    "infinite cost": (lambda: (0.9, math.inf), "the cost that train returned must be finite, got inf; return"),
-    "cost as text": (lambda: (0.9, "3s"), "the cost that train returned must be a number, got '3s'; return"),
-    "three values": (lambda: (0.9, 1.0, 2.0), "train returned 3 values, (0.9, 1.0, 2.0); return"),
-    "one in a tuple": (lambda: (0.9,), "train returned 1 values, (0.9,); return"),
-    "empty": (lambda: (), "train returned 0 values, (); return"),
+    "NaN": (lambda: (math.nan, 1.0), f"{_SCORE}finite, got nan; return the score as a number, or (score, cost)"),
+    "NaN alone": (lambda: math.nan, f"{_SCORE}finite, got nan; return"),
+    "infinity": (lambda: (math.inf, 1.0), f"{_SCORE}finite, got inf; return"),
+    "-infinity": (lambda: -math.inf, f"{_SCORE}finite, got -inf; return"),
+    "NumPy NaN": (lambda: np.float32("nan"), f"{_SCORE}finite, got"),
+    "negative cost": (lambda: (0.9, -1.0), f"{_COST}at least 0, got -1.0; return"),
+    "NaN cost": (lambda: (0.9, math.nan), f"{_COST}finite, got nan; return"),
+    "infinite cost": (lambda: (0.9, math.inf), f"{_COST}finite, got inf; return"),
 }
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "text": ("0.9", f"{_SCORE}a number, got str '0.9'; return float(...): return the score as a number, or"),
+    "text in a pair": (("0.9", 1.0), f"{_SCORE}a number, got str '0.9'; return float"),
+    "nothing": (None, f"{_SCORE}a number, got None; a return statement seems to be missing: return the score"),
+    "a flag": (True, f"{_SCORE}a number, got bool True; return float"),
+    "a dict": (
+        {"accuracy": 1},
+        f"{_SCORE}a number, got dict {{'accuracy': 1}}; return one of its values, e.g. metrics",
+    ),
+    "an array": (np.ones(3), f"{_SCORE}a number, got ndarray of shape (3,); return one number, e.g. float("),
+    "a list": ([0.9, 1.0], f"{_SCORE}a number, got list [0.9, 1.0]; return the score as a number, or (score, cost)"),
+    "a complex number": (1j, f"{_SCORE}a number, got complex 1j; return"),
+    "cost as text": ((0.9, "3s"), f"{_COST}a number, got str '3s'; return"),
+    "three values": ((0.9, 1.0, 2.0), "train returned 3 values, (0.9, 1.0, 2.0); return the score"),
+    "one in a tuple": ((0.9,), "train returned 1 values, (0.9,); return"),
+    "empty": ((), "train returned 0 values, (); return"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=list(WRONG))
+@pytest.mark.parametrize("told", [{}, {"on_failure": "raise"}, {"repeats": 3}], ids=str)
+def test_a_wrong_return_type_ends_the_tuning_at_once(wrong: tuple[Any, str], told: dict[str, Any]) -> None:
+    calls: list[Any] = []
+    returned, message = wrong
+    with pytest.raises(TuningError) as raised:
+        tune(lambda params: calls.append(params) or returned, LINE, price=0.001, **told)
+    assert len(calls) == 1
+    assert str(raised.value).startswith(f"run 1: {message}")
+    assert [run.error is None for run in raised.value.history] == [False]
+    assert raised.value.result is None
+
+
+def test_what_was_found_before_a_wrong_return_type_is_not_lost() -> None:
+    with pytest.raises(TuningError, match=r"^run 3: .* got None") as raised:
+        tune(failing_at({3}, lambda: None), LINE, price=0.0001)
+    result = raised.value.result
+    assert result is not None
+    assert [run.error is None for run in result.history] == [True, True, False]
+    assert result.score == hill(result.params)[0]
+    assert len(result.decisions) == 3
+    assert result.why == str(raised.value)
+
+
+@pytest.mark.parametrize("one", [np.array(0.9), np.array([0.9]), np.array([[0.9]]), np.float32(0.9)], ids=repr)
+def test_an_array_of_one_number_is_that_number(one: Any) -> None:
+    assert tune(lambda params: one, LINE, price=0.01, max_runs=1).score == pytest.approx(0.9)
+
+
+def test_an_exception_that_repeats_on_the_first_runs_ends_the_tuning() -> None:
+    def train(params: dict[str, Any]) -> float:
+        return params["learning_rate"]  # a slip: the space has x
+
+    with pytest.raises(TuningError) as raised:
+        tune(train, LINE, price=0.001)
+    assert len(raised.value.history) == 2
+    assert str(raised.value).startswith(
+        "runs 1 and 2 both failed with KeyError: 'learning_rate', and no run has finished"
+    )
+    cause = raised.value.__cause__
+    assert isinstance(cause, KeyError)
+    assert cause.__traceback__ is not None
+    assert traceback.extract_tb(cause.__traceback__)[-1].name == "train"
+
+
+def test_an_exception_that_repeats_later_or_in_other_words_is_a_failed_run() -> None:
+    later = tune(failing_at({2, 3}, explode), LINE, price=0.0001, max_runs=5)
+    assert [run.error is None for run in later.history] == [True, False, False, True, True]
+    other = tune(failing_at({1, 2}, falter), LINE, price=0.0001, max_runs=5)
+    assert [run.error is None for run in other.history] == [False, False, True, True, True]
+    diverged = tune(failing_at({1, 2, 3}, lambda: math.nan), LINE, price=0.0001, max_runs=5)
+    assert [run.error is None for run in diverged.history] == [False, False, False, True, True]
+
+
+def test_the_last_exception_is_the_cause_where_nothing_finished() -> None:
+    with pytest.raises(TuningError, match=r"^no run finished; the last of 4 failed with RuntimeError: CUDA") as raised:
+        tune(lambda params: falter(), LINE, price=0.0001, max_runs=4)
+    assert isinstance(raised.value.__cause__, RuntimeError)
+    assert raised.value.__cause__.__traceback__ is not None
+
+
+def test_the_error_goes_through_a_process_pool() -> None:
+    with pytest.raises(TuningError) as raised:
+        tune(failing_at({1}, explode), LINE, price=0.001, on_failure="raise")
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert str(again) == str(raised.value)
+    assert [run.error for run in again.history] == [run.error for run in raised.value.history]
+    assert again.result is None
 
 
 @pytest.fixture(params=FAULTS.values(), ids=list(FAULTS))
@@ -164,17 +254,18 @@ SPACES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("told", [{}, {"cost_range": (1, 10)}], ids=["", "cost range"])
 def test_always_failing_training_is_given_up_soon(space: dict[str, Any], price: float, told: dict[str, Any]) -> None:
     with pytest.raises(TuningError) as raised:
-        tune(lambda params: explode(), space, price=price, **told)
+        tune(lambda params: falter(), space, price=price, **told)
     runs = len(raised.value.history)
     assert 1 <= runs <= GIVE_UP  # of 101 to 131 candidates
-    assert str(raised.value) == f"no run finished; the last of {runs} failed with RuntimeError: CUDA out of memory"
+    last = raised.value.history[-1].error
+    assert str(raised.value) == f"no run finished; the last of {runs} failed with {last}"
     assert all(run.score is None for run in raised.value.history)
 
 
 @pytest.mark.parametrize("policy", [relaxed(1), relaxed(3), gittins(), exact(3), sampled(2, samples=10)])
 def test_every_policy_gives_up(policy: Any) -> None:
     with pytest.raises(TuningError, match="no run finished") as raised:
-        tune(lambda params: explode(), LINE, price=0.01, policy=policy, candidates=21)
+        tune(lambda params: falter(), LINE, price=0.01, policy=policy, candidates=21)
     assert len(raised.value.history) <= GIVE_UP
 
 
@@ -184,7 +275,7 @@ def test_costly_failures_are_given_up_sooner(monkeypatch: pytest.MonkeyPatch) ->
 
     def train(params: dict[str, Any]) -> float:
         now[0] += 30.0
-        return explode()
+        return falter()
 
     runs = []
     for price in (1e-6, 0.01, 1.0):
@@ -197,14 +288,14 @@ def test_costly_failures_are_given_up_sooner(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_late_success_is_found_in_time() -> None:
-    result = tune(failing_at(set(range(1, GIVE_UP)), explode), LINE, price=0.001)
+    result = tune(failing_at(set(range(1, GIVE_UP)), falter), LINE, price=0.001)
     assert sum(run.error is None for run in result.history) >= 1
     assert result.score == hill(result.params)[0]
 
 
 def test_few_candidates_that_all_fail() -> None:
     with pytest.raises(TuningError, match="the last of 3 failed with"):
-        tune(lambda params: explode(), {"n": Int(1, 3)}, price=1e-9)
+        tune(lambda params: falter(), {"n": Int(1, 3)}, price=1e-9)
 
 
 def test_a_training_script_that_exits_has_failed_and_takes_nothing_along() -> None:

@@ -29,7 +29,7 @@ def test_failures_under_a_limit(direction: Any, limits: dict[str, Any]) -> None:
 
 def test_nothing_but_failures_under_a_budget_ends_with_all_of_them_told() -> None:
     def broken(params: dict[str, Any]) -> float:
-        raise OSError("no such file")
+        raise OSError(f"no such file: {params['x']!r}")
 
     with pytest.raises(
         TuningError, match=r"^no run finished; the last of \d+ failed with OSError: no such file"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.run.cases import TOML, tune, write_job
@@ -76,8 +78,9 @@ def test_another_problem_or_tuner_is_refused(tmp_path: Path) -> None:
         stored(tuner(recall=False), tmp_path),
     ):
         pass
-    other = tuner(policy=autobct.relaxed(depth=2))
-    other._policy_note = tuner().policy_note  # as if it were the same
+    policy: Any = partial(autobct.relaxed(depth=2))
+    policy.note = tuner().policy_note  # as if it were the same
+    other = tuner(policy=policy)
     with pytest.raises(JournalError, match="run 1 would now be decided otherwise"), stored(other, tmp_path):
         pass
     used = tuner()

@@ -215,8 +215,10 @@ FAILING = [
     ("echo nan", "no score: it is 'nan', which is not finite"),
     ("echo 0.5 0.6", "no score: '0.5 0.6' is not one number"),
     ("echo '<script>alert(1)</script>'", "no score: '<script>alert(1)</script>' is not one number"),
-    ("rm train.sh", "no score: the output is empty"),
+    ("echo nan; rm train.sh", "no score: it is 'nan', which is not finite"),
 ]
+
+BROKEN = ("the output is empty", "is not one number")
 
 
 @pytest.mark.parametrize(("script", "sentence"), FAILING)
@@ -226,8 +228,45 @@ def test_failed_runs_are_recorded_and_no_run_finished(tmp_path: Path, script: st
     ending = tune(path)
     assert ending.code == 3
     errors = [run["error"] for run in told(tmp_path / "tune.run")]
-    assert errors == [sentence, "command not found: './train.sh'" if script.startswith("rm") else sentence]
+    again = "command not found: './train.sh'" if "rm " in script else sentence
+    assert errors == ([sentence] if sentence.endswith(BROKEN) else [sentence, again])
     assert decided(Ending(read_run(path).tuner, read_run(path).decisions, None)) == decided(ending)
+
+
+@pytest.mark.parametrize(
+    ("script", "runs", "reason", "why"),
+    [
+        (
+            "exit 3",
+            2,
+            "same failure",
+            "the first runs failed with the same error, so the bug is probably in the program.",
+        ),
+        ("echo done", 1, "no score", "the program ended normally but printed no score."),
+        ("sleep 60", 4, "max_runs", "that is as many as max_runs allows."),  # quicker params may well be in time
+        ("echo nan", 4, "max_runs", "that is as many as max_runs allows."),
+        ("echo $1 >> seen; exit $(wc -l < seen)", 4, "max_runs", "that is as many as max_runs allows."),
+    ],
+)
+def test_a_program_that_cannot_work_is_given_up_at_once(
+    tmp_path: Path, script: str, runs: int, reason: str, why: str
+) -> None:
+    limits = "[limits]\nmax_runs = 4\ntimeout = 0.2\n"
+    path = write_job(tmp_path, TOML.replace('measure = "told"', 'measure = "wall"') + limits, f"#!/bin/sh\n{script}\n")
+    ending = tune(path)
+    assert ending.stop is not None
+    assert (len(ending.tuner.history), ending.stop.reason, ending.code) == (runs, reason, 3)
+    assert why in ending.stop.why
+    assert decided(Ending(read_run(path).tuner, read_run(path).decisions, None)) == decided(ending)
+
+
+def test_a_program_that_was_mended_goes_on(tmp_path: Path, whole: tuple[Path, Ending]) -> None:
+    path = write_job(tmp_path, script="#!/bin/sh\nexit 3\n")
+    assert tune(path).code == 3
+    write_job(tmp_path)
+    ending = tune(path)
+    assert ending.code == 0
+    assert [run.error is None for run in ending.tuner.history[:3]] == [False, False, True]
 
 
 def test_a_full_disk_ends_the_tuning_and_not_the_run(

@@ -8,6 +8,7 @@ import numpy as np
 
 from autobct import Assessment, Float, Run, Stop, Train, Tuner
 from autobct.belief.arrays import Array
+from autobct.tuning.standing import state_of
 from autobct.value.state import State, Terms
 
 LINE = {"x": Float(0, 1)}
@@ -68,3 +69,8 @@ def at(*controls: float) -> Any:
         return values
 
     return build
+
+
+def state_at(tuner: Tuner) -> State:
+    """The belief at the candidates of the next decision."""
+    return state_of(tuner.memory, tuner.candidates)

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
 from autobct.tuning import failing, fold, ranges
-from autobct.tuning import tuner as shell
+from autobct.tuning import memory as remembered
 from autobct.tuning.fold import beliefs, learned
 from autobct.tuning.ranges import shown
+from autobct.tuning.statement import Plan
 
 SPACE = {"a": Float(0, 1), "b": Int(1, 50), "c": Categorical(["x", "y"])}
 FAILING = 7  # every so manyth run fails
@@ -28,31 +30,34 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
         (fold, "MOST", 16),
         (fold, "_BEST", 32),
         (failing, "_LATEST", 30),
-        (shell, "_REMEMBERED", 16),
+        (remembered, "_REMEMBERED", 16),
     ):
         assert getattr(module, name) > few
         monkeypatch.setattr(module, name, few)
 
 
-class Counted(list[Run]):
-    """A history that counts how many of its runs are looked at."""
+class Counted(tuple[Run, ...]):
+    """A history that counts how many of its runs are looked at, those added to it included."""
 
-    looked = 0
+    looked: ClassVar[int] = 0
 
     def __iter__(self) -> Iterator[Run]:
-        for run in list.__iter__(self):
-            self.looked += 1
+        for run in tuple.__iter__(self):
+            Counted.looked += 1
             yield run
 
     def __getitem__(self, which: Any) -> Any:
-        found = list.__getitem__(self, which)
-        self.looked += len(found) if isinstance(which, slice) else 1
+        found = tuple.__getitem__(self, which)
+        Counted.looked += len(found) if isinstance(which, slice) else 1
         return found
+
+    def __add__(self, more: Any) -> Any:
+        return Counted(tuple.__add__(self, tuple(more)))
 
 
 def tell_anything(tuner: Tuner, rng: np.random.Generator, *, level: float = 0.0, unit: float = 1.0) -> None:
     """One run somewhere, told as if it had been asked for: sometimes a failure."""
-    space, number = tuner.problem.space, len(tuner._runs)
+    space, number = tuner.problem.space, len(tuner.history)
     params: dict[str, Any] = {"a": round(rng.random(), 6), "b": int(rng.integers(1, 51)), "c": "xy"[rng.integers(2)]}
     score = level + unit * (0.7 - 0.2 * (params["a"] - 0.3) ** 2 + 0.02 * rng.standard_normal())
     failed = number % FAILING == FAILING - 1
@@ -62,23 +67,23 @@ def tell_anything(tuner: Tuner, rng: np.random.Generator, *, level: float = 0.0,
 
 def work(tuner: Tuner, rng: np.random.Generator) -> tuple[int, dict[str, int]]:
     """Runs looked at in one tell and one question, and how much a tuner holds besides its history."""
-    runs = Counted(tuner.history)
-    tuner._runs = runs
+    tuner = Tuner.standing(Plan(), replace(tuner.memory, runs=Counted(tuner.history)))
+    Counted.looked = 0
     tell_anything(tuner, rng)
     decision = tuner.ask()
     assert isinstance(decision, Train)
     tuner.tell(decision, score=0.6, cost=2.0)
-    known = tuner._known
+    known = tuner.memory.known
     assert known.evidence is not None
     held = {
         "candidates": len(tuner.problem.controls),
-        "models": len(tuner._finished),
-        "failures": len(tuner._failed),
+        "models": len(tuner.memory.finished),
+        "failures": len(tuner.candidates.excluded(tuner.memory)),
         "scores": len(known.scores),
         "evidence": len(known.evidence.scores),
         "weights": known.belief.score.cov.size,
     }
-    return runs.looked, held
+    return Counted.looked, held
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_a_decision_looks_at_no_more_runs_and_holds_no_more(price: float, level:
 @pytest.mark.usefixtures("soon")
 def test_after_many_runs_ranges_stay() -> None:
     tuner, rng = Tuner(SPACE, price=1e-6, score_range=(0.5, 0.8)), np.random.default_rng(0)
-    while tuner._known.finished < TELLING:
+    while tuner.memory.known.finished < TELLING:
         tell_anything(tuner, rng)
     before = tuner.problem.ranges
     tell_anything(tuner, rng, level=3.0)
@@ -126,7 +131,7 @@ def test_what_is_known_after_many_runs_is_the_fold_of_them() -> None:
         np.testing.assert_array_equal(found.belief.score.mean, tuner.belief.score.mean)
         np.testing.assert_array_equal(found.belief.score.cov, tuner.belief.score.cov)
         np.testing.assert_array_equal(found.belief.cost.mean, tuner.belief.cost.mean)
-        assert found.scores == tuner._known.scores
+        assert found.scores == tuner.memory.known.scores
         assert found.finished == sum(run.score is not None for run in tuner.history)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import numbers, play
+from tests.tuning.cases import numbers, play, state_at
 
 from autobct import Categorical, Float, Int, Stop, Train, Tuner
 from autobct.belief.ensemble import MOST
 from autobct.tuning.candidates import AROUND, PROMISING
 from autobct.tuning.first import growth_of
+from autobct.tuning.search import promising
 from autobct.value.assessment import by_ei_per_cost
 from autobct.value.lookahead import one_run_values
 from autobct.value.state import run_price, stop_value
@@ -86,11 +87,11 @@ def test_candidates_around_the_promising_ones_promise_more() -> None:
         decision = made.ask()
         assert isinstance(decision, Train)
         made.tell(decision, *train(decision.params))
-    values = by_ei_per_cost(made._state(), made.problem.terms, 4).priority
-    spread = len(made._spread) if made._spread is not None else 0
+    values = by_ei_per_cost(state_at(made), made.problem.terms, 4).priority
+    spread = len(made.memory.problem.controls)
     even, near = values[:spread].max(), values[spread : spread + 4 + AROUND].max()
     assert values[spread + 4 + AROUND :].max() > max(even, near)
-    best = made._promising(PROMISING)
+    best = promising(made.memory, made.candidates, PROMISING)
     np.testing.assert_allclose(values[best], np.sort(values)[::-1][:PROMISING])
 
 
@@ -142,14 +143,14 @@ def test_a_control_that_failed_is_not_tried_again_while_it_is_also_under_way() -
     for trial in (10, 11):
         live.adopt(replace(first, trial=trial, params=params, control=control))
     live.tell(10, error="out of memory", cost=1.0)
-    assert [live.problem.controls[at].tolist() for at in live._failed] == [control.tolist()]
+    assert [live.problem.controls[at].tolist() for at in live.candidates.excluded(live.memory)] == [control.tolist()]
 
 
 def test_scale_and_noise_are_learned() -> None:
     made = tuner()
     before = made.belief.score
     play(made, train)
-    evidence = made._known.evidence
+    evidence = made.memory.known.evidence
     assert evidence is not None
     assert evidence.noise < 0.03
     spread = np.sqrt(np.trace(made.belief.score.cov[1:, 1:]))
@@ -210,9 +211,9 @@ def test_time_and_memory_stay_the_same_after_many_runs() -> None:
             pytest.skip("nothing left to learn")
         score, cost = train(decision.params)
         made.tell(decision, score + 0.01 * rng.standard_normal(), cost)
-        evidence = made._known.evidence
+        evidence = made.memory.known.evidence
         assert evidence is not None
-        sizes[told] = len(evidence.scores), len(made.problem.controls), len(made._finished)
+        sizes[told] = len(evidence.scores), len(made.problem.controls), len(made.memory.finished)
     assert max(size[0] for size in sizes.values()) == MOST
     assert max(size[1] for size in sizes.values()) < 404 + 3 * AROUND + MOST + 2
     assert max(size[2] for size in sizes.values()) <= MOST + 1
@@ -224,7 +225,7 @@ def test_improvement_per_price_ranks_and_the_net_improvement_decides() -> None:
         decision = made.ask()
         assert isinstance(decision, Train)
         made.tell(decision, *train(decision.params))
-    state, terms = made._state(), made.problem.terms
+    state, terms = state_at(made), made.problem.terms
     found, net = by_ei_per_cost(state, terms, 2), one_run_values(state, terms)
     stop, prices = float(stop_value(state)), run_price(state, terms)
     np.testing.assert_allclose(found.value, net, atol=1e-12)

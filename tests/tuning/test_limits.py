@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, play
+from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, play, state_at
 
 from autobct import Affine, Stop, Train, Tuner, gittins, paper_prior, relaxed
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Deadline, Left, chance_over, costs_at, is_last, tightest
@@ -24,7 +24,7 @@ LINEAR = {"prior": paper_prior("synthetic"), "cost_range": Affine(1.0, 3.0)}
 def test_the_chance_to_exceed_is_that_of_the_belief(told: dict[str, Any], amount: float) -> None:
     """Against draws of weights and noise."""
     tuner = Tuner(LINE, price=0.01, candidates=5, **told)
-    problem, state, rng = tuner.problem, tuner._state(), np.random.default_rng(0)
+    problem, state, rng = tuner.problem, state_at(tuner), np.random.default_rng(0)
     model, belief = problem.prior.model, problem.prior.belief.cost
     weights = belief.draw(rng.standard_normal((40_000, belief.size)))
     seen = weights @ model.cost_basis(problem.controls).T
@@ -38,7 +38,7 @@ def test_the_chance_to_exceed_is_that_of_the_belief(told: dict[str, Any], amount
 
 def test_nothing_fits_into_nothing_and_all_into_infinity() -> None:
     tuner = Tuner(LINE, price=0.01)
-    state = tuner._state()
+    state = state_at(tuner)
     for amount in (0.0, -1.0):
         assert chance_over(state, tuner.problem, amount).min() == 1.0
     assert chance_over(state, tuner.problem, math.inf).max() == 0.0
@@ -61,9 +61,9 @@ def test_a_budget_is_kept_where_costs_are_what_they_seem(policy: Any, space: Any
 def test_runs_that_likely_exceed_it_are_not_started() -> None:
     tuner = Tuner(LINE, price=1e-5, cost_range=(1, 1000), max_cost=300)
     while isinstance(tuner.peek(), Train):
-        position = tuner._position()
+        position = tuner.position()
         assert position.left is not None
-        over = chance_over(tuner._state(), tuner.problem, position.left.amount)
+        over = chance_over(state_at(tuner), tuner.problem, position.left.amount)
         decision = ask_train(tuner)
         chosen = int(np.flatnonzero((tuner.problem.controls == decision.control).all(axis=1))[0])
         assert over[chosen] <= (LATER_OVER if tuner.best else FIRST_OVER)
@@ -118,7 +118,7 @@ def test_a_lookahead_sees_only_what_fits() -> None:
     )
     for cost in (0.5, 3.0):
         tuner.tell(ask_train(tuner), 0.5, cost)
-    position = tuner._position()
+    position = tuner.position()
     barred = np.flatnonzero(position.untried)
     assert 0 < barred.size < 11
     assert not position.untried[0]
@@ -133,7 +133,7 @@ def test_a_lookahead_sees_only_what_fits() -> None:
 def test_a_run_after_which_nothing_fits_is_valued_as_the_last() -> None:
     tuner = Tuner(LINE, price=1e-4, cost_range=(0.9, 1.1), max_cost=2.95)
     tuner.tell(ask_train(tuner), 0.5, 1.0)
-    position, policy = tuner._position(), relaxed(2)(tuner.problem.controls, 0)
+    position, policy = tuner.position(), relaxed(2)(tuner.problem.controls, 0)
     assert position.last.all()
     once = one_run_values(position.state, tuner.problem.terms)
     np.testing.assert_array_equal(assessed(position, policy).value, once)

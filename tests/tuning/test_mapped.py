@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, SQUARE, play
+from tests.tuning.cases import LINE, SQUARE, play, state_at
 from tests.value.map_cases import lattice, random_map, random_map_state
 
 from autobct import Affine, Assessment, Categorical, Float, Int, Stop, Train, Tuner, exact, paper_prior, relaxed
@@ -19,6 +19,7 @@ from autobct.tuning import choice
 from autobct.tuning.first import basis_for
 from autobct.tuning.policy import MapPolicy, mapped
 from autobct.tuning.space import Space
+from autobct.tuning.statement import Plan
 from autobct.value.foresight import foresight
 from autobct.value.lookahead import one_run_values
 from autobct.value.map import MapMismatch, ValueMap
@@ -166,8 +167,8 @@ def test_too_few_candidates_for_a_map() -> None:
 def test_without_shipped_maps_it_is_depth_two(maps: Path) -> None:
     tuner = Tuner(LINE, price=0.01, **FIXED)
     assert tuner.policy_note == "Depth 2 on the fly: no map for such a problem came with the package."
-    state, terms = tuner._state(), tuner.problem.terms
-    np.testing.assert_array_equal(tuner._values(state, terms, 0).value, on_the_fly(state, terms, depth=2))
+    state, terms = state_at(tuner), tuner.problem.terms
+    np.testing.assert_array_equal(tuner.assess(state, terms, 0).value, on_the_fly(state, terms, depth=2))
 
 
 @pytest.mark.parametrize("name", ["1d-log-recall", "1d-log-linear-recall"])
@@ -175,9 +176,9 @@ def test_a_shipped_map_that_fits_is_used(maps: Path, name: str) -> None:
     save_map(maps / f"{name}.safetensors", random_map(GAME), {})
     tuner = Tuner(LINE, price=0.01, **FIXED)
     assert tuner.policy_note == f"The value map {name} that came with the package."
-    state, terms = tuner._state(), tuner.problem.terms
+    state, terms = state_at(tuner), tuner.problem.terms
     expected = foresight(random_map(GAME), tuner.problem.controls).on_top(state, terms, 3, depth=2)
-    np.testing.assert_allclose(tuner._values(state, terms, 0).value, expected, atol=1e-9)
+    np.testing.assert_allclose(tuner.assess(state, terms, 0).value, expected, atol=1e-9)
     play(tuner)
 
 
@@ -250,7 +251,7 @@ def test_failed_candidates_and_few_of_them() -> None:
             if not hasattr(decision, "trial"):
                 break
             tuner.tell(decision, error="diverged", cost=0.1)
-            values = tuner._values(tuner._state(), tuner.problem.terms, 1).value
+            values = tuner.assess(state_at(tuner), tuner.problem.terms, 1).value
             assert np.isfinite(values).all()
 
 
@@ -279,7 +280,7 @@ def test_a_run_that_only_puts_off_the_best_one_is_not_made() -> None:
         tuner.tell(decision, score=score, cost=cost)
     fresh = Tuner(SQUARE, price=price, score_range=(80, 90))
     assert "value map 2d-log-recall" in fresh.policy_note
-    tuner._values = fresh._values
+    tuner = Tuner.standing(Plan(), tuner.memory)
     for _ in range(4):
         decision = tuner.ask()
         if isinstance(decision, Stop):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, SQUARE, ask_train, numbers, play, replayed
+from tests.tuning.cases import LINE, SQUARE, ask_train, numbers, play, replayed, state_at
 
 from autobct import Float, Int, Train, Tuner, mapped, paper_prior, relaxed, tune
 from autobct.belief.prior import default_prior
@@ -29,9 +29,9 @@ def hill(params: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def fitting(tuner: Tuner) -> WhereItFits:
-    assert isinstance(tuner._values, OneRunFirst)
-    assert isinstance(tuner._values.later, WhereItFits)
-    return tuner._values.later
+    assert isinstance(tuner.assess, OneRunFirst)
+    assert isinstance(tuner.assess.later, WhereItFits)
+    return tuner.assess.later
 
 
 # ---- the paper, when it is asked for
@@ -167,30 +167,30 @@ def test_everything_one_may_ask_about_it(space: dict[str, Any]) -> None:
 def at_price(tuner: Tuner, share: float) -> Terms:
     """Terms at which a run costs this share of lambda in the tuner's state, without overhead."""
     free = type(tuner.problem.terms)(1.0, tuner.problem.terms.cost_model, True, 0.0)
-    return type(free)(share / units_of_lambda(tuner._state(), free)[0], free.cost_model, True, 0.0)
+    return type(free)(share / units_of_lambda(state_at(tuner), free)[0], free.cost_model, True, 0.0)
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
 def test_the_map_decides_where_a_run_is_dear(space: dict[str, Any]) -> None:
     tuner = Tuner(space, price=0.01)
     tuner.tell(ask_train(tuner), 0.7, 1.0)
-    both, state = fitting(tuner), tuner._state()
+    both, state = fitting(tuner), state_at(tuner)
     dear = DEAR * both.spec.prices[0]
     for share, policy in ((0.5 * dear, both.otherwise), (2 * dear, both.on_map), (1e6, both.otherwise)):
         terms = at_price(tuner, share)
         assert both.at(state, terms) is policy
         np.testing.assert_array_equal(both(state, terms, 1).value, policy(state, terms, 1).value)
         first = by_ei_per_cost(state, terms, 0)
-        np.testing.assert_array_equal(tuner._values(state, terms, 0).priority, first.priority)
+        np.testing.assert_array_equal(tuner.assess(state, terms, 0).priority, first.priority)
     assert both.otherwise is by_ei_per_cost
 
 
 def test_beyond_two_numbers_there_is_no_map() -> None:
     cube = {**SQUARE, "z": Float(0, 1)}
-    assert Tuner(cube, price=0.01)._values is by_ei_per_cost
+    assert Tuner(cube, price=0.01).assess is by_ei_per_cost
     last = Tuner(cube, price=0.01, recall=False)
     last.tell(ask_train(last), 0.7, 1.0)
-    first, state = last._values, last._state()
+    first, state = last.assess, state_at(last)
     assert isinstance(first, OneRunFirst)
     assert first.at(state, 1) is first.later
     assert first.at(state, 0) is by_ei_per_cost
@@ -200,14 +200,14 @@ def test_who_decides_in_a_position() -> None:
     tuner = Tuner(LINE, price=1.0)
     tuner.tell(ask_train(tuner), 0.7, 1.0)
     both, terms = fitting(tuner), tuner.problem.terms
-    assert both.at(tuner._state(), terms) is both.on_map
+    assert both.at(state_at(tuner), terms) is both.on_map
     failing = Tuner(LINE, price=0.1)
     failing.tell(ask_train(failing), error="out of memory", cost=1.0)
     failing.tell(ask_train(failing), 0.7, 1.0)
-    position = failing._position()
+    position = failing.position()
     assert position.feasibility is not None
     alone = assessed(position, by_ei_per_cost)
-    np.testing.assert_array_equal(assessed(position, failing._values).priority, alone.priority)
+    np.testing.assert_array_equal(assessed(position, failing.assess).priority, alone.priority)
 
 
 @pytest.mark.parametrize("space", [LINE, SQUARE, {**SQUARE, "z": Float(0, 1)}], ids=["line", "square", "cube"])
@@ -230,7 +230,7 @@ def test_a_batch_of_states_is_decided_one_by_one() -> None:
     one.tell(ask_train(one), 0.7, 1.0)
     two.tell(ask_train(two), 0.7, 40.0)
     both = fitting(one)
-    states = [tuner._state() for tuner in (one, two)]
+    states = [state_at(tuner) for tuner in (one, two)]
     terms = at_price(one, 0.5 * DEAR * both.spec.prices[0])
     assert [both.at(state, terms) is both.on_map for state in states] == [False, True]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, ask_train, hill
+from tests.tuning.cases import LINE, ask_train, hill, state_at
 
 import autobct
 from autobct import Stop, Tuner, ei_per_cost, exact, frugal, gittins, paper_prior, relaxed, sampled
@@ -147,7 +147,7 @@ def test_on_the_same_history_damping_lowers_every_value_and_never_turns_a_stop_i
     plain = Tuner(LINE, price=price, policy=relaxed(2), prior="paper")
     cautious = relaxed(2, damping=damping)(plain.problem.controls, 0)
     while True:
-        state = plain._state()
+        state = state_at(plain)
         lowered = cautious(state, plain.problem.terms, len(plain.history)).value
         decision = plain.ask()
         if isinstance(decision, Stop):
@@ -165,7 +165,7 @@ def test_damping_stops_no_later_on_the_same_history(recall: bool) -> None:
     margins = []
     while isinstance(decision := tuner.ask(), autobct.Train):
         tuner.tell(decision, *hill(decision.params))
-        state = tuner._state()
+        state = state_at(tuner)
         best = {damping: assess(state, tuner.problem.terms, 0).value.max() for damping, assess in looking.items()}
         margins.append(best[0.0] - best[0.02])
     assert len(margins) > 1
@@ -180,7 +180,7 @@ def test_beyond_two_coordinates_later_runs_may_come_back_to_the_model_in_hand(re
     tuner = Tuner(cube, price=0.001, score_range=(0.6, 1.0), cost_range=(0.05, 0.5), recall=recall)
     first = ask_train(tuner)
     tuner.tell(first, 0.97, 0.2)
-    state, terms = tuner._state(), tuner.problem.terms
+    state, terms = state_at(tuner), tuner.problem.terms
     chosen = promising(state)
     assert set(state.kept) <= set(chosen)
     assert int(state.score.mean.argmax()) in chosen
@@ -192,7 +192,7 @@ def test_beyond_two_coordinates_later_runs_may_come_back_to_the_model_in_hand(re
 
 
 def test_promising_of_few_candidates_is_all_of_them() -> None:
-    state = Tuner(LINE, price=0.1, candidates=20)._state()
+    state = state_at(Tuner(LINE, price=0.1, candidates=20))
     np.testing.assert_array_equal(promising(state), np.arange(20))
 
 

@@ -12,13 +12,13 @@ from autobct.belief.basis import Basis, additive
 from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.prior import default_prior
 from autobct.tuning.first import basis_for
-from autobct.tuning.problem import LEARNED_OVERHEAD, OVERHEAD, Problem, problem_of
+from autobct.tuning.problem import LEARNED_OVERHEAD, OVERHEAD, ScaledProblem, problem_of
 from autobct.value.state import run_price, view
 
 PAPER = paper_prior("synthetic")
 
 
-def expected_costs(problem: Problem) -> np.ndarray:
+def expected_costs(problem: ScaledProblem) -> np.ndarray:
     """The expected cost of one run at each candidate, in the user's units, without the overhead."""
     state = view(problem.prior.belief, problem.prior.model, problem.controls)
     in_score = (run_price(state, problem.terms) - OVERHEAD) * problem.score_scale.unit

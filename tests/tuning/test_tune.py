@@ -370,9 +370,9 @@ def test_interrupted_before_any_run_finished_it_stays_interrupted() -> None:
 
 def test_interrupted_after_nothing_but_failures_it_stays_interrupted() -> None:
     def train(params: dict[str, Any]) -> float:
-        if next(runs) == 2:
+        if (number := next(runs)) == 2:
             raise KeyboardInterrupt
-        raise RuntimeError
+        raise RuntimeError(number)
 
     runs = iter(range(9))
     with pytest.raises(KeyboardInterrupt):

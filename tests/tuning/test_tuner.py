@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, numbers, play, replayed
+from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, numbers, play, replayed, state_at
 
 import autobct
 from autobct import (
@@ -236,9 +236,9 @@ def test_the_order_of_telling_does_not_matter_to_the_belief(recall: bool) -> Non
 def test_runs_under_way_shrink_uncertainty_and_move_no_mean() -> None:
     tuner = Tuner(LINE, price=0.001)
     tuner.tell(ask_train(tuner), 0.6, 1.0)
-    before = tuner._state()
+    before = state_at(tuner)
     decision, belief = ask_train(tuner), tuner.belief
-    after = tuner._state()
+    after = state_at(tuner)
     np.testing.assert_allclose(after.score.mean, before.score.mean, atol=1e-12)
     np.testing.assert_allclose(after.cost.mean, before.cost.mean, atol=1e-12)
     chosen = int(np.flatnonzero(tuner.problem.controls[:, 0] == decision.control[0])[0])
@@ -288,7 +288,7 @@ def test_retraining_the_first_model_makes_it_the_last() -> None:
     for score in (0.5, 0.9):
         tuner.tell(ask_train(tuner), score, 1.0)
     again = ask_train(tuner)
-    assert tuner._state().kept.tolist() == [2]
+    assert state_at(tuner).kept.tolist() == [2]
     tuner.tell(again, 0.4, 1.0)
     assert tuner.best is tuner.history[-1]
 
@@ -321,7 +321,7 @@ def test_an_early_model_whose_retraining_failed_can_be_returned() -> None:
         good = tuner.tell(ask_train(tuner), 0.9, 1.0)
         tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)
         assert tuner.best is good
-        stop_value = float(tuner._state().score.mean[tuner._state().kept].max())
+        stop_value = float(state_at(tuner).score.mean[state_at(tuner).kept].max())
         assert stop_value == pytest.approx(tuner.believed_score(good.control))
         tuner.tell(ask_train(tuner), 0.2, 1.0)
         assert (tuner.best is good) is recall
@@ -347,7 +347,7 @@ def test_a_failed_control_looks_like_its_nearest_neighbour() -> None:
     tuner = Tuner(LINE, price=0.01, policy=at(0.5, 0.6), prior="paper", candidates=11)
     for _ in range(2):
         tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)
-    state = tuner._state()
+    state = state_at(tuner)
     np.testing.assert_array_equal(state.score.mean[[5, 6]], state.score.mean[[4, 7]])
     np.testing.assert_array_equal(state.score.cov[5], state.score.cov[4])
     np.testing.assert_array_equal(state.cost.mean[[5, 6]], state.cost.mean[[4, 7]])
@@ -357,7 +357,7 @@ def test_nothing_more_is_to_be_learned_at_a_failed_control_in_hand() -> None:
     tuner = Tuner(LINE, price=0.01, policy=at(0.3, 0.3), prior="paper", candidates=11)
     tuner.tell(ask_train(tuner), 0.9, 1.0)
     tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)
-    state = tuner._state()
+    state = state_at(tuner)
     assert state.kept.tolist() == [3]
     assert score_gains(state)[3].tolist() == score_gains(state)[:, 3].tolist() == [0.0] * 11
     assert np.all(np.delete(np.diag(state.score.cov), 3) > 0)
@@ -406,7 +406,7 @@ def test_a_decision_needs_no_more_after_many_runs_than_after_few() -> None:
     for told in range(300):
         if told in (10, 299):
             before = len(seen)
-            sizes[told] = (tuner._asked - len(tuner.history), *tuner._kept(list(tuner._finished)).shape)
+            sizes[told] = (tuner.memory.asked - len(tuner.history), *state_at(tuner).kept.shape)
             decision = ask_train(tuner)
             assert len(seen) == before + 1
         else:
@@ -414,8 +414,8 @@ def test_a_decision_needs_no_more_after_many_runs_than_after_few() -> None:
         tuner.tell(decision, *hill(decision.params))
     assert sizes[10] == sizes[299] == (0, KEPT)
     assert set(seen[KEPT:]) == {(101, 101, 101, 101, KEPT)}
-    assert len(tuner._finished) <= 101
-    assert not tuner._pending
+    assert len(tuner.memory.finished) <= 101
+    assert not tuner.memory.pending
     assert tuner.belief.score.cov.shape == (4, 4)
     assert np.linalg.eigvalsh(tuner.belief.score.cov).min() > 0  # and it is still a covariance
 

@@ -52,12 +52,37 @@ class Basis:
         given: object = functions
         if not (isinstance(given, list | tuple) and given and all(callable(f) for f in given)):
             raise TypeError("functions must be a list of functions, e.g. [lambda u: np.ones(u.shape[:-1])]")
+        return check_basis(Basis(name, dim, len(functions), _Stacked(name, tuple(functions))))
 
-        def stacked(controls: Array) -> Array:
-            label = f"every function of basis {name!r}"
-            return np.stack([broadcast_values(f(controls), controls, label) for f in functions], axis=-1)
 
-        return check_basis(Basis(name, dim, len(functions), stacked))
+@dataclass(frozen=True, slots=True)
+class _Stacked:
+    """Functions of the user's as one.  It pickles where they do."""
+
+    name: str
+    functions: tuple[Callable[[Array], Array], ...]
+
+    def __call__(self, controls: Array) -> Array:
+        label = f"every function of basis {self.name!r}"
+        return np.stack([broadcast_values(f(controls), controls, label) for f in self.functions], axis=-1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Additive:
+    """The features of `additive`."""
+
+    degree: int
+    numeric: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    indicators: tuple[int, ...]
+
+    def __call__(self, controls: Array) -> Array:
+        centred = controls - 0.5
+        columns = [np.ones(controls.shape[:-1])]
+        columns += [centred[..., i] ** k for i in self.numeric for k in range(1, self.degree + 1)]
+        columns += [centred[..., i] * centred[..., j] for i, j in self.pairs]
+        columns += [controls[..., i] for i in self.indicators]
+        return np.stack(columns, axis=-1)
 
 
 def additive(
@@ -74,15 +99,7 @@ def additive(
     numeric = [i for i in range(dim) if i not in set(indicators)]
     pairs = list(combinations(numeric, 2))
     size = 1 + degree * len(numeric) + len(pairs) + len(indicators)
-
-    def features(controls: Array) -> Array:
-        centred = controls - 0.5
-        columns = [np.ones(controls.shape[:-1])]
-        columns += [centred[..., i] ** k for i in numeric for k in range(1, degree + 1)]
-        columns += [centred[..., i] * centred[..., j] for i, j in pairs]
-        columns += [controls[..., i] for i in indicators]
-        return np.stack(columns, axis=-1)
-
+    features = _Additive(degree, tuple(numeric), tuple(pairs), tuple(indicators))
     powers = [k for _ in numeric for k in range(1, degree + 1)]
     degrees = (0, *powers, *(2 for _ in pairs), *(1 for _ in indicators))
     return Basis(name or f"additive-{degree}-in-{dim}", dim, size, features, degrees)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import erfcx
@@ -62,6 +63,15 @@ class CostModel:
     def charged(self, observation: Array) -> Array:
         """What a run with this observation is charged: never negative, eq. (3) of the paper."""
         return np.maximum(self.from_observation(observation), 0.0)
+
+    def __reduce__(self) -> tuple[Callable[..., CostModel], tuple[object, ...]]:
+        """A copy of one of the two is the same object, by which it is known."""
+        return _the_same, (self.name, self.expected, self.to_observation, self.from_observation)
+
+
+def _the_same(*fields: Any) -> CostModel:
+    made = CostModel(*fields)
+    return next((model for model in COST_MODELS.values() if model == made), made)
 
 
 LINEAR = CostModel("linear", upsilon, _identity, _identity)

@@ -15,7 +15,7 @@ from autobct.belief.model import noise_at
 from autobct.tuning.estimate import score_quantiles, spread_of
 from autobct.tuning.fold import Learned
 from autobct.tuning.parameter import Categorical, Parameter
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space import Space
 
 __all__ = ["LEVELS", "MIDDLE", "Dial", "dials", "log_cost", "run_cost", "run_score", "swept"]
@@ -91,6 +91,6 @@ def run_cost(known: Learned, controls: Array) -> Array:
     return np.asarray(problem.cost_scale.to_raw(np.asarray(model.cost_model.from_observation(seen))))
 
 
-def log_cost(problem: Problem) -> bool:
+def log_cost(problem: ScaledProblem) -> bool:
     """Whether costs are positive and told apart by their ratios."""
     return problem.prior.model.cost_model is LOG_LINEAR

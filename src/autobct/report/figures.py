@@ -20,7 +20,7 @@ from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
 from autobct.tuning.fold import beliefs
 from autobct.tuning.history import Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 
 _MOST_RUNS, _LATEST = 5, 4  # with more runs than these only the latest are drawn beside the prior
 _QUANTILES = np.array([-1.96, -1.0, 0.0, 1.0, 1.96])[:, None]  # 95 % band, 68 % band, middle
@@ -29,7 +29,7 @@ _CONTROLS = np.linspace(0.0, 1.0, 201)[:, None]
 
 
 def belief_figure(
-    problem: Problem, history: Sequence[Run], *, chosen: Run | None = None, control_label: str = "control u"
+    problem: ScaledProblem, history: Sequence[Run], *, chosen: Run | None = None, control_label: str = "control u"
 ) -> Figure:
     """Score H(u) and cost T(u) in model units, one column for the prior and one for the belief after each run.
 
@@ -93,7 +93,7 @@ class _FigureRow:
     log: bool
 
 
-def _rows(problem: Problem, history: Sequence[Run]) -> tuple[_FigureRow, _FigureRow]:
+def _rows(problem: ScaledProblem, history: Sequence[Run]) -> tuple[_FigureRow, _FigureRow]:
     """What is drawn, on the scales that the whole history shows."""
     steps = beliefs(problem, history)
     problem, past = steps[-1].problem, [step.belief for step in steps]

@@ -16,7 +16,7 @@ from autobct.tuning.estimate import score_quantiles, to_scores
 from autobct.tuning.fold import Learned
 from autobct.tuning.history import Run
 from autobct.tuning.importance import importance
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import WhatIf
 
 __all__ = ["Story", "params_text", "run_text"]
@@ -38,7 +38,7 @@ class Story:
     """
 
     title: str
-    problem: Problem
+    problem: ScaledProblem
     history: tuple[Run, ...]
     decisions: tuple[Decision | None, ...]
     best: Run | None

@@ -19,7 +19,7 @@ from rich.text import Text
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train, short
 from autobct.tuning.history import Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.tuner import Tuner
 
 _NONE = "-"
@@ -46,7 +46,7 @@ class Row:
     value: float | None
 
 
-def last_row(problem: Problem, history: Sequence[Run], decision: Decision) -> Row:
+def last_row(problem: ScaledProblem, history: Sequence[Run], decision: Decision) -> Row:
     """The row of the last run.  decision: what was decided after it."""
     run = history[-1]
     going_on = decision.best_alternative if isinstance(decision, Stop) else decision
@@ -136,7 +136,7 @@ def _under_way(number: int, train: Train) -> list[RenderableType]:
     return [str(number), Spinner("dots"), "", "", *_choice(train.control, train.params), "training", ""]
 
 
-def _all_named(params: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
+def _all_named(params: Mapping[str, Any], problem: ScaledProblem) -> dict[str, Any]:
     return {name: params.get(name, "") for name in problem.space.names}
 
 

@@ -14,7 +14,7 @@ from autobct.belief.prior import PAPER_PRIORS
 from autobct.run.parameters import EXAMPLE, read_space
 from autobct.run.reading import Reading
 from autobct.run.rows import read_table
-from autobct.run.settings import MOST_OUTPUT, Limits, Program, Settings, SettingsError
+from autobct.run.settings import MOST_OUTPUT, Program, ProgramLimits, Settings, SettingsError
 from autobct.run.table import Table, duration, flag, mapping, names, number, one_of, pair, text, whole
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.tuning.parameter import Parameter
@@ -186,8 +186,8 @@ def _range(name: str, least: float = float("-inf")) -> Any:
     return check
 
 
-def _limits(table: Table, *, timed: bool) -> Limits:
-    return Limits(
+def _limits(table: Table, *, timed: bool) -> ProgramLimits:
+    return ProgramLimits(
         timeout=table.get("timeout", duration),
         max_cost=table.get("max_cost", duration if timed else _positive),
         max_runs=table.get("max_runs", whole(1)),

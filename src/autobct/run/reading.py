@@ -23,6 +23,10 @@ class NoNumberError(ValueError):
     """There was nothing to read, in one sentence."""
 
 
+class NotFiniteError(NoNumberError):
+    """There was a number, and it was not finite: the training has diverged."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Where a number is found.
@@ -117,7 +121,7 @@ def _finite(found: Any, what: str) -> float:
     except (ValueError, OverflowError):
         raise NoNumberError(f"no {what}: {_shown(found)} is not one number") from None
     if not math.isfinite(number):
-        raise NoNumberError(f"no {what}: it is {_shown(found)}, which is not finite")
+        raise NotFiniteError(f"no {what}: it is {_shown(found)}, which is not finite")
     if what == "cost" and number < 0:
         raise NoNumberError(f"no {what}: it is {_shown(found)}, which is negative")
     return number

@@ -12,7 +12,7 @@ from autobct.run.replay import replay, settings_in
 from autobct.run.settings import Settings
 from autobct.tuning.decision import Decision, Stop
 from autobct.tuning.history import Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 
@@ -34,7 +34,7 @@ class RecordedRun:
 
     path: Path
     settings: dict[str, Any]
-    problem: Problem
+    problem: ScaledProblem
     history: tuple[Run, ...]
     decisions: tuple[Decision, ...]
     finished: bool

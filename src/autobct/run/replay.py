@@ -129,7 +129,7 @@ class _Replaying:
         return found
 
     def _decoded(self, record: Record, kind: type) -> Any:
-        found = decision_of(record["decision"], self._tuner.problem.space)
+        found = decision_of(record["decision"], self._tuner.memory.problem.space)
         if not isinstance(found, kind):
             raise JournalError(f"{_DAMAGED}: there is a {type(found).__name__} where a {kind.__name__} should be")
         return found
@@ -139,7 +139,7 @@ def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: 
     """A run to tell the tuner; one with a score that it cannot learn from, e.g. zero on a log scale, has failed."""
     try:
         if score is not None:
-            tuner.problem.score_observed(score)
+            tuner.memory.problem.score_observed(score)
     except ValueError as wrong:
         score, error = None, str(wrong)
     return Run(train.trial, train.params, train.control, score, cost, error, math.nan)

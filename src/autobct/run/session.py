@@ -15,13 +15,14 @@ from autobct.run.job import Job
 from autobct.run.opening import Opened, opened
 from autobct.run.process import INTERRUPTED
 from autobct.run.replay import run_of
-from autobct.run.trial import Allowance
+from autobct.run.trial import Allowance, Outcome
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.history import Note
 from autobct.tuning.limits import Deadline, Left
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.settings import versions
+from autobct.tuning.training import the_same_again
 from autobct.tuning.tuner import Tuner
 
 _RESULT = "result.json"
@@ -82,13 +83,15 @@ class Session:
             decision = self._ask()
             if isinstance(decision, Stop):
                 return self._end(decision)
-            capped = self._run(decision)
-            if capped == INTERRUPTED:
+            outcome = self._run(decision)
+            if outcome.capped == INTERRUPTED:
                 break
-            if capped is not None:
-                stop = self._tuner.ask(Left(0.0, capped))
+            if outcome.capped is not None:
+                stop = self._tuner.ask(Left(0.0, outcome.capped))
                 assert isinstance(stop, Stop)
                 return self._end(stop)
+            if (hopeless := self._hopeless(outcome)) is not None:
+                return self._end(hopeless)
         return Ending(self._tuner, tuple(self._decisions), None)
 
     def _ask(self) -> Decision:
@@ -106,20 +109,29 @@ class Session:
         self._heard.tell(self._tuner, decision)
         return decision
 
-    def _run(self, decision: Train) -> str | None:
-        """One run, told.  Or what ended it, not by its own fault: its cost is charged, and it is still to be made."""
+    def _run(self, decision: Train) -> Outcome:
+        """One run, told; but if it was capped, not by its own fault, its cost is charged and it is still to be made."""
         outcome = self._trainer.train(decision, self._allowance())
         if outcome.capped is not None:
             self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, at=_now())
             self._tuner.charge(outcome.cost)
-            return outcome.capped
+            return outcome
         self._journal.add("told", trial=decision.trial, **asdict(outcome), at=_now())
         run = run_of(self._tuner, decision, outcome.score, outcome.cost, outcome.error)
         self._heard.news(self._tuner, self._tuner.tell(decision, run.score, run.cost, error=run.error))
         self._wall += outcome.wall
         for note in outcome.notes:
             self._heard.tell(self._tuner, Note(len(self._tuner.history) - 1, "run", f"Run {run.trial + 1}: {note}."))
-        return None
+        return outcome
+
+    def _hopeless(self, outcome: Outcome) -> Stop | None:
+        """The end of a tuning whose program fails for every params, as far as anybody can tell."""
+        history = self._tuner.history
+        if any(run.error is None for run in history):
+            return None
+        if outcome.fault == "output":
+            return Stop("no score", len(history), None)
+        return Stop("same failure", len(history), None) if outcome.fault and the_same_again(history) else None
 
     def _end(self, stop: Stop) -> Ending:
         before = self._was_stopped

@@ -37,7 +37,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProgramLimits:
     """What may be changed between an interruption and going on, for it changes no run that was made.
 
     timeout:   seconds a single training may take
@@ -70,7 +70,7 @@ class Settings:
     cost: Reading
     tuning: Mapping[str, Any]
     seed: int
-    limits: Limits
+    limits: ProgramLimits
     table: Table | None = None
     rows: str | None = None
 

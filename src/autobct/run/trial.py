@@ -15,7 +15,7 @@ from typing import Any
 
 from autobct.run.interrupts import Interrupts
 from autobct.run.process import TIMEOUT, Ended, Order, run_program
-from autobct.run.reading import NoNumberError, Reading, Stamp, check_written
+from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.settings import Settings
 from autobct.run.template import as_text, filled, has_all
 from autobct.tuning.decision import Train
@@ -42,6 +42,8 @@ class Outcome:
     wall:          seconds it took
     capped:        what ended it before its own end though it was not its fault: a cap, or an interruption
     notes:         sentences about what else there is to know
+    fault:         what is wrong for all params, as far as one run can tell: "output" if the program ended well and
+                   printed no number, "program" if it failed; "" if it was too slow, or has diverged
     """
 
     score: float | None
@@ -50,6 +52,7 @@ class Outcome:
     wall: float
     notes: tuple[str, ...] = ()
     capped: str | None = None
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Once:
     cost: float | None
     error: str | None
     ended: Ended
+    fault: str = ""
 
 
 class Trainer:
@@ -123,8 +127,8 @@ class Trainer:
         ended = run_program(order, interrupts=self._interrupts, hold=self._hold)
         measured = {"wall": ended.wall, "cpu": ended.cpu}.get(settings.measure)
         if ended.failure is not None:
-            return Once(None, measured, ended.failure, ended)
-        cost, error = measured, None
+            return Once(None, measured, ended.failure, ended, "" if ended.failure.endswith(TIMEOUT) else "program")
+        cost = measured
         try:
             if measured is None:
                 cost = self._number(settings.cost, values, order, before)
@@ -132,8 +136,7 @@ class Trainer:
         except NoNumberError as missing:
             if ended.trouble is not None:  # a full disk is not the params' fault: the run is to be made again
                 raise OSError(errno.ENOSPC, ended.trouble, order.stdout) from None
-            error = str(missing)
-        return Once(None, cost, error, ended)
+            return Once(None, cost, str(missing), ended, "" if isinstance(missing, NotFiniteError) else "output")
 
     def _number(self, reading: Reading, values: Mapping[str, str], order: Order, before: Mapping[str, Stamp]) -> float:
         path = self._file(reading, values, order)
@@ -188,7 +191,7 @@ class Trainer:
             notes += (f"{len(failed)} of {len(trainings)} repeats failed, the last one: {failed[-1]}",)
         if scores and capped is None:
             return Outcome(statistics.median(scores), cost, None, wall, notes)
-        return Outcome(None, cost, failed[-1], wall, notes, capped)
+        return Outcome(None, cost, failed[-1], wall, notes, capped, trainings[-1].fault)
 
 
 def _params_json(decision: Train) -> str:

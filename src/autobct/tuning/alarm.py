@@ -1,9 +1,14 @@
 """The model alarm: observations that are implausible under the belief, with a known rate of false alarms.
 
 Under the model the standardised surprise of every run, z = (observed - predicted) / standard deviation, is a standard
-normal, independent of all before.  Against it stands "from some run k on, three times as wide".  The likelihood ratio,
-averaged over k with weights 1 / (k (k + 1)), is a martingale of mean one; it ever exceeds 1 / a with a probability of
-at most a (Ville's inequality), whenever one looks and however many runs there are.
+normal, independent of all before.  Real surfaces have more outliers, so the alarm allows for those of Student's t with
+8 degrees of freedom.  Against it stands "from some run k on, three times as wide".  The likelihood ratio, averaged over
+k with weights 1 / (k (k + 1)), is a martingale of mean one for surprises of that distribution, and a supermartingale
+for smaller ones, such as the normal's; it ever exceeds 1 / a with a probability of at most a (Ville's inequality),
+whenever one looks and however many runs there are.
+
+Left out, as they say nothing of the model of finished runs: runs that failed; scores that diverged; and the first
+finished run, where nobody stated the range, as that run is what sets it.
 """
 
 from __future__ import annotations
@@ -20,13 +25,15 @@ from autobct.belief.model import noise_at
 from autobct.tuning.estimate import to_scores
 from autobct.tuning.fold import Learned, beliefs, learned, score_learned
 from autobct.tuning.history import Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 
 FALSE_ALARMS = 0.01
 """Probability of an alarm, ever, in a tuning for which the model holds."""
 
 _WIDER = 3.0  # surprises so many times as large are what the test looks for
-_MOST = 30.0  # a surprise beyond counts as that
+_FREEDOM = 8.0  # degrees of freedom of the surprises that are allowed for, see docs/decisions/model-alarm.md
+_MOST = 30.0  # a surprise beyond is "very far"
+_ONE_RUN = 200.0  # likelihood ratio of one score at most, where runs tell how far scores differ: a hill after a plateau
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +55,18 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Surprise:
-    """One run against the prediction before it.  None: nothing to compare, as the run failed or diverged."""
+    """One run against the prediction before it.  None: nothing to compare, as the run failed or diverged.
+
+    stated:  whether somebody has stated the range of scores, and of costs
+    learned: whether earlier runs told how far scores differ: then no single one raises an alarm
+    """
 
     score: float | None
-    cost: float
+    cost: float | None
     believed_score: float
     believed_cost: float
+    stated: tuple[bool, bool] = (True, True)
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +90,23 @@ class Watch:
 
 def watched(watch: Watch, seen: Surprise) -> Watch:
     """The evidence after one more run."""
-    pairs = zip(watch.runs, watch.ratios, (seen.score, seen.cost), strict=True)
-    (n, score), (m, cost) = (_step(runs, ratio, z) for runs, ratio, z in pairs)
+    (runs_of_score, ratio_of_score), (runs_of_cost, ratio_of_cost) = zip(watch.runs, watch.ratios, strict=True)
+    n, score = _step(runs_of_score, ratio_of_score, seen.score, _ONE_RUN if seen.learned else math.inf)
+    m, cost = _step(runs_of_cost, ratio_of_cost, seen.cost, math.inf)
     return replace(watch, runs=(n, m), ratios=(score, cost))
 
 
-def _step(runs: int, ratio: float, z: float | None) -> tuple[int, float]:
+def _step(runs: int, ratio: float, z: float | None, most: float) -> tuple[int, float]:
     if z is None:
         return runs, ratio
-    n, size = runs + 1, min(abs(z), _MOST)
-    likelihood = math.exp(0.5 * size * size * (1.0 - _WIDER**-2)) / _WIDER
-    return n, min((ratio + 1.0 / (n * (n + 1))) * likelihood, 1e300)
+    n = runs + 1
+    return n, min((ratio + 1.0 / (n * (n + 1))) * min(_likelihood(z), most), 1e300)
+
+
+def _likelihood(z: float) -> float:
+    """Ratio of the densities at a surprise: three times as wide, over as wide as it should be."""
+    square = z * z / _FREEDOM
+    return math.pow((1.0 + square) / (1.0 + square / _WIDER**2), (_FREEDOM + 1.0) / 2.0) / _WIDER
 
 
 def surprise(before: Learned, run: Run) -> Surprise:
@@ -101,13 +120,23 @@ def surprise(before: Learned, run: Run) -> Surprise:
         learned_score != problem.score_observed(run.score or 0.0) or _only_bad(before, learned_score)
     )
     observed = float(model.cost_model.to_observation(np.asarray(problem.cost_observed(run.cost))))
-    z_score = None if learned_score is None or diverged else (learned_score - float(score.mean)) / _sd(score.var)
+    stated = _stated(problem)
+    sets_score, sets_cost = (before.finished == 0 and not known for known in stated)
+    no_score = learned_score is None or diverged or sets_score
     return Surprise(
-        score=z_score,
-        cost=(observed - float(cost.mean)) / _sd(cost.var),
+        score=None if no_score else (float(learned_score or 0.0) - float(score.mean)) / _sd(score.var),
+        cost=None if run.score is None or sets_cost else (observed - float(cost.mean)) / _sd(cost.var),
         believed_score=float(to_scores(before, np.asarray(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
+        stated=stated,
+        learned=before.evidence is not None,
     )
+
+
+def _stated(problem: ScaledProblem) -> tuple[bool, bool]:
+    """Whether somebody has stated the range of scores, and of costs; a prior or a scale states them too."""
+    stated = problem.stated
+    return stated.score_known or stated.fixed[0], stated.cost_range is not None or stated.fixed[1]
 
 
 def _only_bad(before: Learned, score: float) -> bool:
@@ -120,12 +149,14 @@ def raised(watch: Watch, seen: Surprise, run: Run, number: int) -> Alarm | None:
     if not watch.alarmed:
         return None
     score, cost = watch.evidence
-    if score >= cost and seen.score is not None and run.score is not None:
-        return _alarm(number, "score", run.score, seen.believed_score, seen.score)
-    return _alarm(number, "cost", run.cost, seen.believed_cost, seen.cost)
+    if seen.score is not None and run.score is not None and (score >= cost or seen.cost is None):
+        return _alarm(number, "score", run.score, seen.believed_score, seen.score, stated=seen.stated[0])
+    if seen.cost is not None:
+        return _alarm(number, "cost", run.cost, seen.believed_cost, seen.cost, stated=seen.stated[1])
+    return None
 
 
-def alarm_of(problem: Problem, history: Sequence[Run]) -> Alarm | None:
+def alarm_of(problem: ScaledProblem, history: Sequence[Run]) -> Alarm | None:
     """The first alarm of a history: a pure function, the same as `Tuner.alarm`."""
     watch = Watch()
     for number, run in enumerate(history):
@@ -137,13 +168,16 @@ def alarm_of(problem: Problem, history: Sequence[Run]) -> Alarm | None:
     return None
 
 
-def _alarm(number: int, what: Literal["score", "cost"], observed: float, believed: float, z: float) -> Alarm:
+def _alarm(
+    number: int, what: Literal["score", "cost"], observed: float, believed: float, z: float, *, stated: bool
+) -> Alarm:
     does, units = ("scored", "") if what == "score" else ("cost", " of log cost")
-    gap = f"{abs(z):.1f} standard deviations{units}" if abs(z) < _MOST else "very far"
+    gap = f"{abs(z):.1f} standard deviations{units} away" if abs(z) < _MOST else "very far away"
+    advice = f"Check {what}_range" if stated else f"Set {what}_range if you know it"
     text = (
-        f"Model alarm: run {number + 1} {does} {observed:.4g} where {believed:.4g} was believed, {gap} away; "
-        f"together with the runs before it this has a probability below {FALSE_ALARMS:.0%} under the belief, so "
-        f"that its promises may not hold. State a wider {what}_range, or a prior of your own."
+        f"Model alarm: run {number + 1} {does} {observed:.4g}; the model expected {believed:.4g}, {gap}. "
+        f"Together with the earlier runs this is very unlikely (less than {FALSE_ALARMS:.0%}) if the model holds, so "
+        f"its estimates may be wrong. {advice}, or give a prior of your own."
     )
     return Alarm(number, what, observed, believed, z, text)
 

@@ -37,6 +37,9 @@ PROMISING = 5
 REFINEMENTS = 2
 """How often: the first time around the most promising of all, then around the most promising of what that found."""
 
+THOROUGH = AROUND, REFINEMENTS
+"""The effort of a tuner's own search."""
+
 _CHEAP = (0.35, 0.2, 0.05)  # where whole numbers are put, all others at the centre: small is cheap
 _MIDDLE = 0.6  # size of the middle
 _STEPS = np.array([0.05, 0.15, 0.4])  # how far from a good control one looks

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.value.assessment import Assess, Assessment
 from autobct.value.certificate import Certificate, Progress, certify
 from autobct.value.state import State, Terms, view
@@ -16,7 +16,7 @@ _SMALL = 1e-4  # a step in model units
 
 
 def certificate_of(
-    problem: Problem,
+    problem: ScaledProblem,
     values: Assess,
     name: str,
     *,
@@ -54,7 +54,7 @@ def at_most(values: Assess, runs: int) -> Assess:
     return limited
 
 
-def _raw(found: Estimate, problem: Problem) -> Estimate:
+def _raw(found: Estimate, problem: ScaledProblem) -> Estimate:
     """In the user's units; on a log scale the error is that of a small change."""
     scale = problem.score_scale
     below, above = (float(scale.to_raw(found.mean + step)) for step in (-_SMALL, _SMALL))

@@ -8,14 +8,14 @@ from autobct.maps.library import shipped_map
 from autobct.maps.store import shipped
 from autobct.tuning.fitting import OneRunFirst, WhereItFits
 from autobct.tuning.policy import Policy, check_policy, ei_per_cost, mapped, relaxed
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.value.assessment import Assess
 from autobct.value.map import BASES, MapMismatch, ValueMap, mismatches
 
 _PER_PRICE = "Improvement per price, one run ahead"
 
 
-def shipped_for(problem: Problem) -> str | None:
+def shipped_for(problem: ScaledProblem) -> str | None:
     """The name of the shipped map for such a game, e.g. 1d-log-recall; None if there is none."""
     dim, log_cost = problem.prior.dim, problem.terms.cost_model is LOG_LINEAR
     reward = "recall" if problem.terms.recall else "last"
@@ -23,12 +23,12 @@ def shipped_for(problem: Problem) -> str | None:
     return next((name for name in names if ("log" in name) == log_cost), None)
 
 
-def chosen_policy(policy: Policy | None, problem: Problem, seed: int) -> tuple[Assess, str]:
+def chosen_policy(policy: Policy | None, problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
     """The policy of the caller's if there is one, else the default; and a sentence about it."""
     return default_policy(problem, seed) if policy is None else told_policy(policy, problem, seed)
 
 
-def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[Assess, str]:
+def told_policy(policy: Policy, problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
     """A policy of the caller's, ready, and a sentence about it.
 
     One that is not for every problem has a method `check(prior, terms)` that raises, and may have a `note` of its own.
@@ -37,10 +37,15 @@ def told_policy(policy: Policy, problem: Problem, seed: int) -> tuple[Assess, st
     check = getattr(policy, "check", None)
     if check is not None:
         check(problem.prior, problem.terms)
+    return own_policy(policy, problem, seed)
+
+
+def own_policy(policy: Policy, problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
+    """A policy of the caller's that was found to fit, for the candidates of the problem, and a sentence about it."""
     return policy(problem.controls, seed), getattr(policy, "note", "A policy of the caller's.")
 
 
-def default_policy(problem: Problem, seed: int) -> tuple[Assess, str]:
+def default_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
     """The default, and a sentence that says which it is, and why.
 
     The shipped map that fits the problem, else depth 2 on the fly.  Where the scale is learned: the shipped map where
@@ -55,7 +60,7 @@ def default_policy(problem: Problem, seed: int) -> tuple[Assess, str]:
         return relaxed(depth=2)(problem.controls, seed), f"Depth 2 on the fly: {_on_one_line(reason)}."
 
 
-def _learning_policy(problem: Problem, seed: int) -> tuple[Assess, str]:
+def _learning_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
     """On a basis that maps are for: the shipped one where it fits the present belief.
 
     Prices and noise are compared at every decision; an overhead is part of the price of a run.
@@ -85,7 +90,7 @@ def _on_one_line(reason: Exception) -> str:
     return " ".join(str(reason).split())
 
 
-def _on_shipped(name: str | None, problem: Problem, seed: int) -> Assess:
+def _on_shipped(name: str | None, problem: ScaledProblem, seed: int) -> Assess:
     value_map = _shipped(name)
     found = mismatches(value_map.spec, problem.prior, problem.terms)
     if found:

@@ -61,7 +61,8 @@ class Train:
 class Stop:
     """Stop tuning.
 
-    reason:           "not worth it", "max_runs", "max_cost", "deadline", "horizon", "failing" or "nothing left"
+    reason:           "not worth it", "max_runs", "max_cost", "deadline", "horizon", "failing", "nothing left";
+                      of programs also "same failure" and "no score"
     runs:             runs made so far   (tau)
     value:            the score in hand, as believed; None if no run finished
     best_alternative: the next run with the highest priority, which is not worth its price; None if there is none
@@ -104,6 +105,8 @@ _REASONS = {
     "horizon": "that is as many as the exact method's horizon allows.",
     "failing": "the last ten all failed, so the fault is likely not in the params.",
     "nothing left": "every candidate has failed.",
+    "same failure": "the first runs failed with the same error, so the bug is probably in the program.",
+    "no score": "the program ended normally but printed no score.",
 }
 
 Decision = Train | Stop

@@ -13,7 +13,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.model import noise_at
 from autobct.tuning.fold import Learned
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.ranges import DIVERGED
 
 __all__ = ["estimated_score", "score_bounds", "score_quantiles", "spread_of", "to_scores"]
@@ -50,7 +50,7 @@ def to_scores(known: Learned, learned: Array) -> Array:
     return np.clip(known.problem.score_scale.to_raw(np.asarray(scores)), low, high)
 
 
-def score_bounds(problem: Problem) -> tuple[float, float]:
+def score_bounds(problem: ScaledProblem) -> tuple[float, float]:
     """The lowest and highest possible score in the user's units: the ends of the range that no run has left.
 
     There are none where units are the user's own (a prior, or a scale instead of a range), and none under the paper's

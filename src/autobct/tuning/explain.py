@@ -15,7 +15,7 @@ from autobct.tuning.alarm import Alarm
 from autobct.tuning.decision import Decision, Stop, Train, short
 from autobct.tuning.position import Position, assessed, picked, train_at
 from autobct.tuning.price import Price
-from autobct.tuning.problem import Problem, at_price
+from autobct.tuning.problem import ScaledProblem, at_price
 from autobct.value.assessment import Assess, Assessment
 from autobct.value.state import run_price, score_gains, variance
 
@@ -169,7 +169,7 @@ def _rounded(price: Price) -> Price:
     return Price(float(f"{price.score:.4g}"), price.cost, price.unit)
 
 
-def _raw_values(problem: Problem, values: Array) -> Array:
+def _raw_values(problem: ScaledProblem, values: Array) -> Array:
     """In the user's units; where there may be no run still -inf, whatever the direction."""
     finite = np.where(values > -np.inf, values, 0.0)
     return np.where(values > -np.inf, problem.score_scale.to_raw(finite), -np.inf)

@@ -14,7 +14,7 @@ from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.kalman import update
 from autobct.belief.prior import Learning
 from autobct.tuning.history import Run
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.ranges import DIVERGED, HOPELESS, TELLING, shown
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
@@ -43,7 +43,7 @@ class Learned:
     finished: number of runs that have
     """
 
-    problem: Problem
+    problem: ScaledProblem
     belief: Belief
     scores: Mapping[bytes, float] = field(default_factory=dict)
     evidence: Evidence | None = None
@@ -59,12 +59,12 @@ Weighing = Callable[..., tuple[Gaussian, Evidence]]
 """(known, ensemble, features (J,) of one more run, its score) -> belief about the score, and evidence."""
 
 
-def learned(problem: Problem, history: Sequence[Run]) -> Learned:
+def learned(problem: ScaledProblem, history: Sequence[Run]) -> Learned:
     """What is known after a history, on the scales that the whole of it shows."""
     return _folded(shown(problem, history), history)
 
 
-def beliefs(problem: Problem, history: Sequence[Run]) -> list[Learned]:
+def beliefs(problem: ScaledProblem, history: Sequence[Run]) -> list[Learned]:
     """The prior and what is known after each run, n + 1 in all, on the scales that the whole history shows."""
     start = Learned(fitting := shown(problem, history), fitting.prior.belief)
     return list(accumulate(history, after, initial=start))
@@ -156,7 +156,7 @@ def score_learned(known: Learned, run: Run) -> float | None:
     return score if score > -HOPELESS else -DIVERGED
 
 
-def _folded(problem: Problem, history: Sequence[Run]) -> Learned:
+def _folded(problem: ScaledProblem, history: Sequence[Run]) -> Learned:
     """As one run after the other; an ensemble weighs its members once for all runs that it weighs together."""
     known = Learned(problem, problem.prior.belief)
     together = [number for number, run in enumerate(history) if run.score is not None][:MOST]

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from autobct.belief.arrays import Array, finite_number
+from autobct.belief.arrays import Array, finite_number, whole_number
 from autobct.tuning.price import seconds_of
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.value.state import State, variance
 
 Mask = NDArray[np.bool_]
@@ -42,6 +42,31 @@ class Left:
     reason: str
 
 
+Moment = float | str | datetime.datetime | datetime.timedelta
+"""Seconds from now, a time from now as "30 min" or "2h", or the moment itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Hard limits of a tuning, whatever the price says.
+
+    max_runs: no more runs than this
+    max_cost: start no run that is likely to bring the total cost above this
+    deadline: start no run that is likely to end later; for `tune`, which has a clock
+    """
+
+    max_runs: int | None = None
+    max_cost: float | None = None
+    deadline: Moment | None = None
+
+    def __post_init__(self) -> None:
+        runs, cost = self.max_runs, self.max_cost
+        object.__setattr__(self, "max_runs", None if runs is None else whole_number(runs, "max_runs", example=20))
+        object.__setattr__(self, "max_cost", None if cost is None else positive_number(cost, "max_cost", example=3600))
+        if self.deadline is not None:
+            _seconds(self.deadline)  # checked here; it counts from when a clock is started
+
+
 def positive_number(value: object, name: str, *, example: float) -> float:
     """`value` as a finite float above zero, or one sentence that names the argument and shows one to write."""
     try:
@@ -58,7 +83,7 @@ def tightest(*limits: Left | None) -> Left | None:
     return min((limit for limit in limits if limit is not None), key=lambda limit: limit.amount, default=None)
 
 
-def chance_over(state: State, problem: Problem, amount: float) -> Array:
+def chance_over(state: State, problem: ScaledProblem, amount: float) -> Array:
     """Probability at each candidate that a run costs more than `amount`, noise included.  (G,)."""
     if amount <= 0.0 or amount == math.inf:
         return np.full(state.size, float(amount <= 0.0))
@@ -67,19 +92,19 @@ def chance_over(state: State, problem: Problem, amount: float) -> Array:
     return np.asarray(ndtr((state.cost.mean - float(limit)) / sd))
 
 
-def costs_at(state: State, problem: Problem, over: float) -> Array:
+def costs_at(state: State, problem: ScaledProblem, over: float) -> Array:
     """The cost that a run at each candidate exceeds with probability `over`, in raw units.  (G,)."""
     sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
     seen = state.cost.mean - ndtri(over) * sd
     return np.maximum(problem.cost_scale.to_raw(problem.terms.cost_model.from_observation(seen)), 0.0)
 
 
-def fits(state: State, problem: Problem, amount: float, over: float) -> Mask:
+def fits(state: State, problem: ScaledProblem, amount: float, over: float) -> Mask:
     """Which candidates exceed `amount` with a probability of at most `over`.  (G,)."""
     return np.asarray(chance_over(state, problem, amount) <= over)
 
 
-def is_last(state: State, problem: Problem, amount: float, allowed: Mask) -> Mask:
+def is_last(state: State, problem: ScaledProblem, amount: float, allowed: Mask) -> Mask:
     """After a run at which candidates nothing fits any more, all at their median cost: by then more is known.  (G,).
 
     allowed: those that fit now
@@ -96,9 +121,7 @@ class Deadline:
     clock: Callable[[], float]
 
     @staticmethod
-    def of(
-        told: float | str | datetime.datetime | datetime.timedelta, clock: Callable[[], float] = time.monotonic
-    ) -> Deadline:
+    def of(told: Moment, clock: Callable[[], float] = time.monotonic) -> Deadline:
         """told: seconds from now, a time from now as "30 min" or "2h", or the moment itself."""
         return Deadline(clock() + _seconds(told), clock)
 

@@ -16,7 +16,7 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.limits import Left, Mask
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.value.acquisition import incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.state import State, run_price
@@ -38,7 +38,7 @@ class Position:
     to_scores:    from scores as they are learned to the user's units; None where these are model units
     """
 
-    problem: Problem
+    problem: ScaledProblem
     state: State
     untried: Mask
     last: Mask
@@ -60,7 +60,7 @@ class Position:
         return float(incumbent_score(self.state))
 
 
-def assessed(position: Position, policy: Assess, problem: Problem | None = None) -> Assessment:
+def assessed(position: Position, policy: Assess, problem: ScaledProblem | None = None) -> Assessment:
     """What the policy says of every candidate, in model units; -inf where there may be no run.  (G,) each.
 
     problem: the same at another price, if not the position's own

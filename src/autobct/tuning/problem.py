@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -23,13 +23,12 @@ from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior
 from autobct.tuning.candidates import distinct, refinable, spread
 from autobct.tuning.first import first_belief
 from autobct.tuning.hints import NOTHING, Hints, hints_of
+from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
 from autobct.tuning.price import Price, parse_price
 from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
 from autobct.tuning.space import Space
 from autobct.tuning.table import Table
 from autobct.value.state import Terms
-
-Direction = Literal["maximize", "minimize"]
 
 OVERHEAD = 0.002
 """Fixed price of every run in units of the score range: ends loops of runs that cost nothing."""
@@ -78,8 +77,8 @@ Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | N
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Everything that stays the same during a tuning, while runs keep to their ranges.
+class ScaledProblem:
+    """A problem in model units: everything that stays the same during a tuning, while runs keep to their ranges.
 
     controls: (G, p) the candidates
     ranges:   those that were stated or that runs have shown: all that tells this problem from the stated one
@@ -126,22 +125,9 @@ class Problem:
 
 
 def problem_of(
-    space: Space | Mapping[str, Any],
-    price: float | str | Price,
-    *,
-    direction: Direction = "maximize",
-    score_range: Sequence[float] | Affine | AffineLog | None = None,
-    cost_range: Sequence[float] | Affine | AffineLog | None = None,
-    prior: Prior | str | None = None,
-    recall: bool = True,
-    candidates: Array | int | None = None,
-    overhead: float | None = None,
-    guess: Mapping[str, Any] | None = None,
-    guess_strength: float = 1.0,
-    increases_cost: Sequence[str] = (),
-    expect_usual: bool = True,
-) -> Problem:
-    """The problem a user described.
+    space: Space | Mapping[str, Any], price: float | str | Price, **keywords: Unpack[ProblemKeywords]
+) -> ScaledProblem:
+    """The problem a user described, in model units.
 
     direction:   "maximize" or "minimize" the score
     score_range: scores expected from the lowest to the highest; (0, 1) if not given, until a run shows otherwise
@@ -155,22 +141,27 @@ def problem_of(
 
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
+    told: ProblemKeywords = {**DEFAULTS, **keywords}
     told_space, told_price = Space.of(space), parse_price(price)
+    prior, candidates, overhead = told.get("prior"), told.get("candidates"), told.get("overhead")
+    score_range, cost_range = told.get("score_range"), told.get("cost_range")
     own, learning = _prior(prior, told_space), prior is None
-    _check_flag(recall, "recall")
-    hints = hints_of(told_space, guess, guess_strength, increases_cost, expect_usual)
+    _check_flag(told["recall"], "recall")
+    hints = hints_of(
+        told_space, told.get("guess"), told["guess_strength"], told["increases_cost"], told["expect_usual"]
+    )
     if prior is not None and hints != NOTHING:
         raise ValueError("guess, increases_cost and expect_usual shape the default belief; leave them out with a prior")
     fixed = own is not None
     least = LEARNED_OVERHEAD if learning else OVERHEAD
     stated = Stated(
-        _score_scale(score_range, direction),
+        _score_scale(score_range, told["direction"]),
         score_range is not None,
         _cost_range(cost_range),
         _TYPICAL_PRICE / told_price.per_cost,
         own,
         (fixed or isinstance(score_range, Affine | AffineLog), fixed or isinstance(cost_range, Affine | AffineLog)),
-        bool(recall),
+        bool(told["recall"]),
         least if overhead is None else finite_number(overhead, "overhead", least=0.0),
         hints,
         learning,
@@ -180,7 +171,7 @@ def problem_of(
     return put(told_space, told_price, controls, stated)
 
 
-def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> Problem:
+def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> ScaledProblem:
     """The problem in model units, with the stated ranges or with others that runs have shown."""
     score_scale, cost_range, typical = ranges or (stated.score_scale, stated.cost_range, None)
     guessed = stated.cost_guess * score_scale.unit if typical is None else typical
@@ -189,15 +180,15 @@ def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ran
     first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints, learning=stated.learning)
     terms = _terms(price, score_scale, cost_scale, first, stated)
     shown = (score_scale, cost_range, typical)
-    return Problem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
+    return ScaledProblem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
 
 
-def is_spread(problem: Problem) -> bool:
+def is_spread(problem: ScaledProblem) -> bool:
     """Whether candidates may be added around the best models."""
     return problem.stated.spreads
 
 
-def at_price(problem: Problem, price: Price) -> Problem:
+def at_price(problem: ScaledProblem, price: Price) -> ScaledProblem:
     """The same belief and scales at another price."""
     terms = _terms(price, problem.score_scale, problem.cost_scale, problem.prior, problem.stated)
     return replace(problem, price=price, terms=terms)

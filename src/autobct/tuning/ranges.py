@@ -23,7 +23,7 @@ from scipy.special import wrightomega
 
 from autobct.belief.arrays import Array
 from autobct.tuning.history import Note, Run
-from autobct.tuning.problem import UNKNOWN_SPREAD, Problem, Ranges, put
+from autobct.tuning.problem import UNKNOWN_SPREAD, Ranges, ScaledProblem, put
 from autobct.tuning.scale import Affine, AffineLog, Scale, between
 
 DIVERGED = 2.0
@@ -43,7 +43,7 @@ _FREE = 0.5  # of a run: two may look alike by chance
 _RUGGED = 0.1  # what a smooth belief leaves unexplained between neighbours, in units of the range
 
 
-def shown(problem: Problem, history: Sequence[Run]) -> Problem:
+def shown(problem: ScaledProblem, history: Sequence[Run]) -> ScaledProblem:
     """The problem with the ranges that a history shows; the same object where nothing changes."""
     finished = list(islice((run for run in history if run.score is not None), TELLING))
     score_scale = _score_scale(problem, finished)
@@ -53,7 +53,7 @@ def shown(problem: Problem, history: Sequence[Run]) -> Problem:
     return put(problem.space, problem.price, problem.controls, problem.stated, ranges)
 
 
-def notes_of(problem: Problem, run: Run, number: int, told: Sequence[Note]) -> list[Note]:
+def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]) -> list[Note]:
     """What there is to say of ranges that this run has left, the first time only.
 
     problem: with the ranges that this run shows;  number: the run's place in the history;  told: notes before
@@ -67,7 +67,7 @@ def notes_of(problem: Problem, run: Run, number: int, told: Sequence[Note]) -> l
     ]
 
 
-def _score_scale(problem: Problem, finished: Sequence[Run]) -> Scale:
+def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
     stated = problem.stated
     scale = stated.score_scale
     if stated.fixed[0] or not finished:
@@ -90,7 +90,7 @@ def _widened(seen: Array, best: float) -> tuple[float, float]:
     return min(low, float(seen[seen >= best - DIVERGED * (high - low)].min())), high
 
 
-def _learned(problem: Problem, seen: Array, controls: Array) -> tuple[float, float]:
+def _learned(problem: ScaledProblem, seen: Array, controls: Array) -> tuple[float, float]:
     """The ends of a scale on which the scores look like draws from the prior.
 
     Before a spread is seen the unit is twice the size of the best score; every run that tells of the spread moves it.
@@ -103,7 +103,7 @@ def _learned(problem: Problem, seen: Array, controls: Array) -> tuple[float, flo
     return low, low + unit
 
 
-def _fitted(problem: Problem, seen: Array, controls: Array, first: float) -> tuple[float, float]:
+def _fitted(problem: ScaledProblem, seen: Array, controls: Array, first: float) -> tuple[float, float]:
     """Lower end and unit of the most plausible scale.  seen: (n,) scores,  controls: (n, p),  first: expected unit.
 
     With y = low + unit (m + shape), shape ~ N(0, K): low by least squares, unit at the maximum of its posterior,
@@ -125,7 +125,7 @@ def _fitted(problem: Problem, seen: Array, controls: Array, first: float) -> tup
 
 
 def _costs(
-    problem: Problem, score_scale: Scale, costs: Sequence[float]
+    problem: ScaledProblem, score_scale: Scale, costs: Sequence[float]
 ) -> tuple[tuple[float, float] | Affine | AffineLog | None, float | None]:
     """(range of costs, typical cost), as stated or as finished runs show; None for a guess that still holds."""
     stated = problem.stated
@@ -139,7 +139,7 @@ def _costs(
     return None, None if abs(off) <= _FAR else guess * math.exp(off - math.copysign(_FAR, off))
 
 
-def _of_score(problem: Problem, run: Run) -> str:
+def _of_score(problem: ScaledProblem, run: Run) -> str:
     """What to say of a score outside the range that was stated or is usual; nothing if it is inside."""
     stated, scale = problem.stated, problem.stated.score_scale
     if run.score is None or stated.fixed[0] or 0.0 <= round(scale.to_model(run.score), 9) <= 1.0:
@@ -153,7 +153,7 @@ def _of_score(problem: Problem, run: Run) -> str:
     return f"scored {run.score:.4g}, outside {name}{_ends(scale)}: {_now(problem.score_scale)}"
 
 
-def _of_cost(problem: Problem, run: Run) -> str:
+def _of_cost(problem: ScaledProblem, run: Run) -> str:
     """What to say of a cost outside the range that was stated or far from the guess; nothing if it is neither."""
     stated = problem.stated
     if run.score is None or stated.fixed[1]:

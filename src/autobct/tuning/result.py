@@ -14,21 +14,31 @@ from autobct.tuning.fold import learned
 from autobct.tuning.history import Note, Run
 from autobct.tuning.importance import importance
 from autobct.tuning.price import Price, parse_price
-from autobct.tuning.problem import Problem
+from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.records import records_of
 from autobct.tuning.settings import versions
 from autobct.tuning.windows import window
 
 if TYPE_CHECKING:
+    from autobct.tuning.memory import Memory
+    from autobct.tuning.statement import Plan
     from autobct.tuning.tuner import Tuner
 
 
 class TuningError(RuntimeError):
-    """No run finished, or one failed and the user asked to hear of it.  history: all runs, failed ones included."""
+    """The tuning could not go on.  `__cause__` is the exception behind it, if there is one, with its traceback.
 
-    def __init__(self, message: str, history: tuple[Run, ...]) -> None:
+    history: all runs, failed ones included
+    result:  of the runs that finished before; None if none did
+    """
+
+    def __init__(self, message: str, history: tuple[Run, ...], result: Result | None = None) -> None:
         super().__init__(message)
-        self.history = history
+        self.history, self.result = history, result
+
+    def __reduce__(self) -> tuple[type[TuningError], tuple[str, tuple[Run, ...], Result | None]]:
+        """All of it pickles, as a process pool needs."""
+        return type(self), (str(self), self.history, self.result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +79,7 @@ class Result:
     why:      one sentence, why the tuning stopped
     history:  every run;  decisions: what was decided before each of them, and at the end
     problem:  what was tuned, with the ranges that the runs have shown
+    plan, memory:  all that the tuner knew and was told when it ended; both are frozen, so a result never changes
     settings, versions:  what it takes to do the same again
     deciding: seconds between the runs;  charged: cost besides the runs, those seconds where the cost is time
     """
@@ -80,8 +91,9 @@ class Result:
     why: str
     history: tuple[Run, ...]
     decisions: tuple[Decision, ...]
-    tuner: Tuner
-    problem: Problem
+    plan: Plan
+    memory: Memory
+    problem: ScaledProblem
     settings: dict[str, Any]
     versions: dict[str, str]
     deciding: float = 0.0
@@ -94,13 +106,20 @@ class Result:
 
     @property
     def alarm(self) -> Alarm | None:
-        """The first time that what was seen was implausible under what was believed; None if it never was."""
-        return self.tuner.alarm
+        """The first time that what was seen was implausible under the model; None if it never was."""
+        return self.memory.alarm
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What there was to say of runs that left a range."""
-        return self.tuner.notes
+        return self.memory.notes
+
+    @property
+    def tuner(self) -> Tuner:
+        """A tuner of its own that stands where this tuning ended: to ask it more, or to go on."""
+        from autobct.tuning.tuner import Tuner  # which makes results
+
+        return Tuner.standing(self.plan, self.memory)
 
     def what_if(self, prices: Iterable[float | str | Price]) -> tuple[WhatIf, ...]:
         """When each of these prices would have stopped on these runs, and what it would have got.
@@ -139,7 +158,7 @@ class Result:
         return f"{self.params} scores {estimated}; {count(len(self.history))} cost {self.cost:.4g}.\n{self.why}"
 
 
-def result_of(tuner: Tuner, why: str, decisions: Sequence[Decision], deciding: float = 0.0) -> Result:
+def result_of(tuner: Tuner, plan: Plan, why: str, decisions: Sequence[Decision], deciding: float = 0.0) -> Result:
     """The result of a tuning as of now; TuningError if no run has finished."""
     best = tuner.best
     if best is None or best.score is None:
@@ -152,7 +171,8 @@ def result_of(tuner: Tuner, why: str, decisions: Sequence[Decision], deciding: f
         why=why,
         history=tuner.history,
         decisions=tuple(decisions),
-        tuner=tuner,
+        plan=plan,
+        memory=tuner.memory,
         problem=tuner.problem,
         settings=tuner.settings,
         versions=versions(),

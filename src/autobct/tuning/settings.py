@@ -10,14 +10,14 @@ import numpy as np
 import scipy
 
 from autobct.tuning.hints import NOTHING, Hints
-from autobct.tuning.problem import PAPER, Problem, Stated
+from autobct.tuning.problem import PAPER, ScaledProblem, Stated
 from autobct.tuning.scale import is_log
 from autobct.tuning.space import Parameter
 from autobct.tuning.table import Table
 from autobct.version import __version__
 
 
-def settings_of(problem: Problem, **others: Any) -> dict[str, Any]:
+def settings_of(problem: ScaledProblem, **others: Any) -> dict[str, Any]:
     """What was said of a problem, and `others` as they are."""
     space, stated = problem.space, problem.stated
     return {
@@ -47,7 +47,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def _hints(hints: Hints, problem: Problem) -> dict[str, Any]:
+def _hints(hints: Hints, problem: ScaledProblem) -> dict[str, Any]:
     """What was said to shape the default belief; nothing if nothing was."""
     if hints == NOTHING:
         return {}

@@ -17,8 +17,10 @@ from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import Prior
 from autobct.tuning.candidates import distinct
 from autobct.tuning.fold import Learned
+from autobct.tuning.memory import Memory
+from autobct.tuning.problem import is_spread
 
-__all__ = ["MOST", "SEARCHED", "few", "thinned"]
+__all__ = ["MOST", "SEARCHED", "few", "thinned", "with_few_candidates"]
 
 MOST = 128
 """Candidates of a simulated tuning before it searches, besides those of runs that were made."""
@@ -57,6 +59,18 @@ def thinned(known: Learned, controls: Array) -> Learned:
     )
     now = Belief(_some(belief.score, of_score), _some(belief.cost, of_cost))
     return replace(known, problem=replace(problem, prior=prior, controls=controls), belief=now, evidence=seen)
+
+
+def with_few_candidates(memory: Memory) -> Memory:
+    """The same memory with few candidates; without a search where functions were left out, which know no others."""
+    problem = memory.problem
+    own = [*(memory.control(place) for place in memory.finished), *(t.control for t in memory.pending.values())]
+    searches = is_spread(problem)
+    known = thinned(memory.known, few(problem.controls, () if searches else own))
+    if searches and known.problem.prior.model.score_basis is not problem.prior.model.score_basis:
+        known = thinned(memory.known, few(problem.controls, own))
+        known = replace(known, problem=replace(known.problem, stated=replace(problem.stated, spreads=False)))
+    return replace(memory, known=known)
 
 
 def _used(basis: Basis, controls: Array) -> Indices:

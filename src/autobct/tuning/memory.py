@@ -1,0 +1,173 @@
+"""What a tuner remembers: one frozen value, and the next one after a run was started, told or charged for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from autobct.belief.arrays import Array, finite_number
+from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
+from autobct.tuning.decision import Train
+from autobct.tuning.estimate import estimated_score
+from autobct.tuning.fold import Learned, extended
+from autobct.tuning.history import Note, Run
+from autobct.tuning.problem import ScaledProblem, is_spread
+from autobct.tuning.ranges import notes_of
+from autobct.value.simulate import KEPT
+
+_TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
+_REMEMBERED = 64  # models that are candidates for being returned, where candidates are renewed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """All that a tuner knows and has done.
+
+    known:     the belief, and the problem with the ranges that the runs have shown
+    runs:      all that were told, failed ones included
+    pending:   trial -> runs that were asked for and not told, in order
+    finished:  place of a control -> its last finished run, in order of training; of very many only the best
+    excluded:  places of controls whose run failed
+    notes:     what there was to say of runs that left a range;  alarm, watch: the first alarm, and the evidence so far
+    asked:     runs asked for;  heard: runs told before the last decision
+    charged:   cost besides the runs;  spent: their cost, exact, so that the order of adding makes no difference
+    """
+
+    known: Learned
+    runs: tuple[Run, ...] = ()
+    pending: Mapping[int, Train] = field(default_factory=dict)
+    finished: Mapping[bytes, int] = field(default_factory=dict)
+    excluded: frozenset[bytes] = frozenset()
+    notes: tuple[Note, ...] = ()
+    watch: Watch = field(default_factory=Watch)
+    alarm: Alarm | None = None
+    asked: int = 0
+    heard: int = 0
+    charged: float = 0.0
+    spent: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, problem: ScaledProblem) -> Memory:
+        """Before the first run."""
+        return cls(Learned(problem, problem.prior.belief))
+
+    @property
+    def problem(self) -> ScaledProblem:
+        """What is tuned, with the ranges that the runs so far have shown."""
+        return self.known.problem
+
+    @property
+    def total_cost(self) -> float:
+        """Cost of all runs so far, failed ones included, and what was charged besides, in the user's units."""
+        return float(self.spent) + self.charged
+
+    @property
+    def best(self) -> Run | None:
+        """The run whose model would be returned now: the last one (the paper) or, with recall, the best believed."""
+        ranked = self._ranked()
+        return self.runs[self.finished[ranked[0]]] if ranked else None
+
+    @property
+    def news(self) -> str:
+        """What there is to say with the next decision."""
+        texts = [note.text for note in self.notes if note.run >= self.heard]
+        if self.alarm is not None and self.alarm.run >= self.heard:
+            texts.append(self.alarm.text)
+        return " ".join(texts)
+
+    def control(self, place: bytes) -> Array:
+        """The control (p,) of a finished run."""
+        return self.runs[self.finished[place]].control
+
+    def believed_score(self, control: Array) -> float:
+        """The estimated score (posterior median) at a control (p,), in the user's units."""
+        return estimated_score(self.known, np.asarray(control, dtype=np.float64))
+
+    def started(self, train: Train) -> Memory:
+        """After a run was asked for."""
+        asked = max(self.asked, train.trial + 1)
+        return replace(self, pending={**self.pending, train.trial: train}, asked=asked, heard=len(self.runs))
+
+    def told(self, run: Run) -> Memory:
+        """After a run was told, one that was asked for or one that was made before."""
+        number, place = len(self.runs), place_of(run.control)
+        before, known = extended(self.known, self.runs, run)
+        watch, alarm = self._watched(before, run)
+        finished = {key: told for key, told in self.finished.items() if key != place or run.score is None}
+        return replace(
+            self,
+            known=known,
+            runs=self.runs + (replace(run, believed=estimated_score(known, run.control)),),  # noqa: RUF005 looks at none
+            pending={trial: train for trial, train in self.pending.items() if trial != run.trial},
+            finished=finished if run.score is None else {**finished, place: number},
+            excluded=self.excluded | {place} if run.score is None else self.excluded,
+            notes=(*self.notes, *notes_of(known.problem, run, number, self.notes)),
+            watch=watch,
+            alarm=alarm,
+            asked=max(self.asked, run.trial + 1),
+            spent=self.spent + Fraction(run.cost),
+        )._without_the_worst()
+
+    def charging(self, cost: float) -> Memory:
+        """With a cost that belongs to no run."""
+        return replace(self, charged=self.charged + cost)
+
+    def _watched(self, before: Learned, run: Run) -> tuple[Watch, Alarm | None]:
+        """The evidence against the model after one more run; after the first alarm nothing changes any more."""
+        if self.alarm is not None:
+            return self.watch, self.alarm
+        seen = surprise(before, run)
+        watch = watched(self.watch, seen)
+        return watch, raised(watch, seen, run, len(self.runs))
+
+    def _ranked(self) -> list[bytes]:
+        """Places of the models that may be returned: the last, or with recall the best few as believed."""
+        places = list(self.finished)
+        if not self.problem.terms.recall or len(places) <= 1:
+            return places[-1:]
+        features = self.problem.prior.model.score_basis(np.stack([self.control(place) for place in places]))
+        order = np.argsort(-(features @ self.known.belief.score.mean), kind="stable")
+        return [places[index] for index in order[:KEPT]]
+
+    def _without_the_worst(self) -> Memory:
+        """Of very many models only the best can be returned: memory and time stay the same however many runs."""
+        if not is_spread(self.problem) or len(self.finished) <= _REMEMBERED:
+            return self
+        kept = {*self._ranked(), *list(self.finished)[-_REMEMBERED // 2 :]}
+        return replace(self, finished={place: run for place, run in self.finished.items() if place in kept})
+
+
+def run_told(memory: Memory, trial: Train | int, score: float | None, cost: float | None, error: str | None) -> Run:
+    """What was told of a run that is under way, checked."""
+    number = trial.trial if isinstance(trial, Train) else trial
+    if number not in list(memory.pending):  # a list: what cannot be hashed is not under way either
+        raise ValueError(f"trial {number!r} is not under way; tell each trial that ask() returned once")
+    if (score is None) == (error is None):
+        raise ValueError(f"tell either a score or an error; {_TELL}")
+    if cost is None:
+        raise ValueError(f"tell the cost of the run as well, failed or not; {_TELL}")
+    try:
+        told_cost = finite_number(cost, "cost", least=0.0)
+        told_score = None if score is None else finite_number(score, "score")
+        if told_score is not None:
+            memory.problem.score_observed(told_score)  # a log scale has no zero
+    except (TypeError, ValueError) as wrong:
+        raise type(wrong)(f"{wrong}; {_TELL}") from None
+    train = memory.pending[number]
+    return Run(number, train.params, train.control, told_score, told_cost, error, math.nan)
+
+
+def check_control(problem: ScaledProblem, control: Array) -> None:
+    """Where candidates are searched for, any control may be one; otherwise it must be among them."""
+    searched = is_spread(problem) and np.shape(control) == (problem.space.dim,)
+    if not searched and not np.any(np.all(problem.controls == control, axis=-1)):
+        raise ValueError(f"no candidate of this tuner is at {np.asarray(control).tolist()}; was it of another space?")
+
+
+def place_of(control: Array) -> bytes:
+    """By what a control is found again; zero has no sign."""
+    return (np.asarray(control, dtype=np.float64) + 0.0).tobytes()
