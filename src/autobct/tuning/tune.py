@@ -47,6 +47,7 @@ def tune(
     deadline: float | str | datetime.datetime | datetime.timedelta | None = None,
     candidates: Array | int | None = None,
     overhead: float | None = None,
+    score_noise: float | str | None = None,
     guess: Mapping[str, Any] | None = None,
     guess_strength: float = 1.0,
     increases_cost: Sequence[str] = (),
@@ -75,7 +76,9 @@ def tune(
     max_cost:     start no run that is likely to bring the total cost above this
     deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
     candidates:   how many settings to choose among, or these as controls in the unit cube, (G, p)
-    overhead:     a fixed price of every run, in units of the score range: deciding and launching are never free
+    overhead:     a fixed price of every run on top of its cost, in units of the score range; none if not given
+    score_noise:  standard deviation of the score when the same training is repeated, in units of score; 0 or "exact"
+                  if it is always the same; learned if not given
     guess:        values that you expect to be good, of some or all parameters: {"learning_rate": 1e-3}
     guess_strength:  how firmly: 1 as a rule, 0 not at all, 3 if you are nearly sure
     increases_cost:  names of numbers that make runs dearer: ["n_estimators"]
@@ -102,6 +105,7 @@ def tune(
         max_cost=max_cost,
         candidates=candidates,
         overhead=overhead,
+        score_noise=score_noise,
         guess=guess,
         guess_strength=guess_strength,
         increases_cost=increases_cost,
@@ -156,9 +160,12 @@ class Times:
         return max(time.perf_counter() - self.started - self.training, 0.0)
 
     def charge(self, tuner: Tuner) -> None:
-        """Where the cost is time, the time to decide is cost as well; known once a run has finished."""
+        """Where the cost is time, the time to decide is cost as well; known once a run has finished.
+
+        The first time it has the set-up in it, which no later run will take again.
+        """
         if not self.own_cost and tuner.best is not None:
-            tuner.charge(max(self.deciding - tuner.charged, 0.0))
+            tuner.charge(max(self.deciding - tuner.charged, 0.0), deciding=tuner.charged > 0.0)
 
     def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
         """What the next run may cost until the deadline.

@@ -27,10 +27,11 @@ from autobct.tuning.fold import Learned, extended
 from autobct.tuning.forecast import Forecast, forecast
 from autobct.tuning.history import Note, Run
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, costs_at, fits, is_last, positive_number, tightest
+from autobct.tuning.measured import score_at
 from autobct.tuning.policy import Policy
 from autobct.tuning.position import Position, assessed, decide
 from autobct.tuning.price import Price
-from autobct.tuning.problem import Direction, Problem, at_price, is_spread, problem_of
+from autobct.tuning.problem import Direction, Problem, at_price, deciding_for, is_spread, problem_of
 from autobct.tuning.ranges import notes_of, shown
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.scale import Affine, AffineLog
@@ -43,6 +44,9 @@ from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
 
 __all__ = ["Run", "Tuner"]
+
+RESOLUTION = 0.005
+"""Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
 
 _REMEMBERED = 64  # models that are candidates for being returned, where candidates are renewed
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
@@ -74,6 +78,7 @@ class Tuner:
         max_cost: float | None = None,
         candidates: Array | int | None = None,
         overhead: float | None = None,
+        score_noise: float | str | None = None,
         guess: Mapping[str, Any] | None = None,
         guess_strength: float = 1.0,
         increases_cost: Sequence[str] = (),
@@ -90,6 +95,7 @@ class Tuner:
             recall=recall,
             candidates=candidates,
             overhead=overhead,
+            score_noise=score_noise,
             guess=guess,
             guess_strength=guess_strength,
             increases_cost=increases_cost,
@@ -117,6 +123,7 @@ class Tuner:
         self._barred: set[bytes] = set()  # controls of all failed runs, whether still candidates or not
         self._pending: dict[int, tuple[Train, int]] = {}
         self._asked, self._heard, self._charged = 0, 0, 0.0
+        self._deciding = 0.0, 0  # cost of all decisions, and their number
         self._spent = Fraction(0)  # exact, so that adding one cost at a time is as good as adding all at the end
 
     def _look(self, problem: Problem) -> None:
@@ -237,8 +244,8 @@ class Tuner:
     @property
     def best(self) -> Run | None:
         """The run whose model would be returned now: the last one (the paper) or, with recall, the best believed."""
-        kept = self._kept(list(self._finished))
-        return self._runs[self._finished[int(kept[0])]] if kept.size else None
+        returned = self._returned()
+        return None if returned is None else self._runs[self._finished[returned]]
 
     def ask(self, left: Left | None = None) -> Decision:
         """The next decision.  Runs that were asked for but not yet told count as under way.
@@ -287,8 +294,9 @@ class Tuner:
             state = self._state(np.flatnonzero(untried))
             last = is_last(state, problem, left.amount, allowed)
         chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, self._runs)
-        made = self._asked, len(self._runs)
-        return Position(problem, state, untried, last, *made, self._in_hand(), left, cheapest, chance)
+        made, learned = (self._asked, len(self._runs)), self._known.evidence
+        least = 0.0 if learned is None else RESOLUTION * learned.misfit.total
+        return Position(problem, state, untried, last, *made, self._in_hand(), left, cheapest, chance, least)
 
     def _budget(self) -> Left | None:
         """What max_cost leaves after all runs, those under way as expected."""
@@ -367,9 +375,24 @@ class Tuner:
             )
         return int(found[0])
 
-    def charge(self, cost: float) -> None:
-        """Count a cost that belongs to no run, e.g. the time it took to decide: in total_cost and against max_cost."""
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """Count a cost that belongs to no run: in total_cost and against max_cost.
+
+        deciding: it is what deciding on one run took; the next run is expected to take as much as those before on
+                  average, and has to be worth that too
+        """
         self._charged += finite_number(cost, "cost", least=0.0)
+        if deciding:
+            self._decide_for(self._deciding[0] + float(cost), self._deciding[1] + 1)
+
+    def charge_as(self, other: Tuner) -> None:
+        """Count what was charged to another tuner, whose runs this one has replayed."""
+        self._charged = other._charged
+        self._decide_for(*other._deciding)
+
+    def _decide_for(self, cost: float, decisions: int) -> None:
+        self._deciding = cost, decisions
+        self._known = replace(self._known, problem=deciding_for(self.problem, cost / max(decisions, 1)))
 
     def _take(self, run: Run, chosen: int) -> None:
         """Learn from a run and remember it."""
@@ -396,7 +419,7 @@ class Tuner:
     def _forget(self) -> None:
         """Of very many models only the best can be returned: memory and time stay the same however many runs."""
         if self._spread is not None and len(self._finished) > _REMEMBERED:
-            best = set(self._kept(list(self._finished)).tolist())
+            best = {*self._kept(list(self._finished)).tolist(), self._returned()}
             recent = list(self._finished)[-_REMEMBERED // 2 :]
             self._finished = {i: run for i, run in self._finished.items() if i in best or i in recent}
 
@@ -424,7 +447,7 @@ class Tuner:
         return State(
             Seen(belief.score, score[shown]),
             Seen(belief.cost, cost[shown]),
-            score_noise[shown] if learned is None else np.full(len(shown), learned.noise),
+            score_noise[shown] if learned is None else np.full(len(shown), learned.misfit.total),
             cost_noise[shown],
             none,
         )
@@ -437,11 +460,17 @@ class Tuner:
         means = self._features[0][indices] @ self.belief.score.mean
         return indices[np.argsort(-means, kind="stable")[:KEPT]]
 
+    def _returned(self) -> int | None:
+        """The candidate whose model would be returned now; None if there is none."""
+        trained = list(self._finished)
+        if not trained or not self.problem.terms.recall:
+            return trained[-1] if trained else None
+        return trained[int(score_at(self._known, self.problem.controls[trained]).argmax())]
+
     def _in_hand(self) -> float | None:
-        kept = self._kept(list(self._finished))
-        if kept.size == 0:
-            return None
-        return float(self.problem.score_scale.to_raw(float(self._features[0][kept[0]] @ self.belief.score.mean)))
+        """The believed score of that model, in the user's units."""
+        returned = self._returned()
+        return None if returned is None else self.believed_score(self.problem.controls[returned])
 
     def explain(self, left: Left | None = None) -> Explanation:
         """The full picture of the next decision: all values, how sure, and the price at which it would turn."""
@@ -493,8 +522,7 @@ class Tuner:
 
     def believed_score(self, control: Array) -> float:
         """The believed score at a control (p,), in the user's units."""
-        features = self.problem.prior.model.score_basis(control)
-        return float(self.problem.score_scale.to_raw(float(features @ self.belief.score.mean)))
+        return float(self.problem.score_scale.to_raw(float(score_at(self._known, np.asarray(control)[None])[0])))
 
 
 def _nearest_open(controls: Array, closed: Indices) -> Indices:
