@@ -18,19 +18,35 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from tasks import LEVELS, Question, Task, Training, Tuner, autobct_tuner, best_seen_of, holdout, play, published
+from tasks import (
+    LEVELS,
+    Question,
+    Task,
+    Training,
+    Tuner,
+    autobct_tuner,
+    best_seen_of,
+    holdout,
+    play,
+    published,
+    tuner_for,
+)
 
+import autobct
 from autobct.belief.learning import Habits
 from autobct.tuning import first
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """habits: of the default belief, where they differ;  settings: of the tuner;  lucky: return the best score seen."""
+    """habits: of the default belief, where they differ;  settings: of the tuner.
+
+    returned: the model that is returned, if not the tuner's: the best "seen", or the best on the "surface"
+    """
 
     habits: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    lucky: bool = False
+    returned: str = ""
 
 
 VARIANTS: Mapping[str, Variant] = {
@@ -43,28 +59,32 @@ VARIANTS: Mapping[str, Variant] = {
     "noise 0.05 to 0.5": Variant({"noises": (0.05, 0.15, 0.5)}),
     "cost noise 0.05": Variant({"cost_noise": 0.05}),
     "cost noise 0.5": Variant({"cost_noise": 0.5}),
-    "best score seen": Variant(lucky=True),
+    "scores said to be exact": Variant(settings={"score_noise": "exact"}),
+    "best score seen": Variant(returned="seen"),
+    "best on the surface": Variant(returned="surface"),
     "last model": Variant(settings={"recall": False}),
 }
 
 
 def tuner_of(variant: Variant) -> Tuner:
-    tuner = autobct_tuner(**variant.settings)
-    if not variant.lucky:
-        return tuner
+    if not variant.returned:
+        return autobct_tuner(**variant.settings)
 
-    def lucky(question: Question, train: Training) -> int:
-        seen: list[float] = []
-
-        def watched(params: Mapping[str, Any]) -> tuple[float, float]:
-            score, cost = train(params)
+    def tuner(question: Question, train: Training) -> int:
+        mind, seen = tuner_for(question, **variant.settings), []
+        while isinstance(decision := mind.ask(), autobct.Train):
+            score, cost = train(decision.params)
             seen.append(score)
-            return score, cost
+            mind.tell(decision, score=score, cost=cost)
+        return best_seen_of(seen) if variant.returned == "seen" else best_on_surface(mind)
 
-        tuner(question, watched)
-        return best_seen_of(seen)
+    return tuner
 
-    return lucky
+
+def best_on_surface(mind: autobct.Tuner) -> int:
+    """The trial whose model is best where all that no surface explains counts as noise."""
+    basis, weights = mind.problem.prior.model.score_basis, mind.belief.score.mean
+    return best_seen_of([float(basis(run.control) @ weights) for run in mind.history])
 
 
 def captured(tasks: list[Task], seeds: int, variant: Variant) -> np.ndarray:

@@ -100,3 +100,16 @@ def test_folders_of_the_two_kinds_are_told_apart(tmp_path: Path) -> None:
         pass
     with pytest.raises(JournalError, match="was stored from Python"):
         read_run(tmp_path / "kept")
+
+
+def test_the_time_of_a_decision_is_stored_and_decides_the_same_again(tmp_path: Path) -> None:
+    overheads = []
+    for made in (2, 4):
+        with stored(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5), tmp_path) as kept:
+            while len(kept.tuner.history) < made:
+                decision = kept.ask()
+                assert isinstance(decision, autobct.Train)
+                overheads.append(decision.overhead)
+                kept.charge(0.5 + len(overheads), deciding=True)
+                kept.tell(decision, score=score(decision.params["x"]), cost=1.0)
+    assert overheads == pytest.approx([0.0, 1.5e-5, 2e-5, 2.5e-5])

@@ -244,3 +244,16 @@ def test_only_limits_leave_the_problem_as_it_is() -> None:
     changed = parse(GOOD.replace("high = 1", "high = 2").replace("30s", "60s") + "[env]\nA = '1'\n")
     assert sorted(differences(first.defining, changed.defining)) == ["env.A", "price", "space.x"]
     assert changed.digest != first.digest
+
+
+@pytest.mark.parametrize(("said", "told"), [('"exact"', "exact"), ("0", 0.0), ("0.01", 0.01)])
+def test_how_noisy_scores_are_can_be_said(said: str, told: object) -> None:
+    settings = parse(f"score_noise = {said}\n{GOOD}")
+    assert settings.tuning["score_noise"] == told
+    assert tuner_of(settings).problem.stated.noise == (0.0 if told == "exact" else told)
+
+
+@pytest.mark.parametrize("said", ['"none"', "-1", "true", "[1, 2]"])
+def test_a_wrong_noise_is_refused(said: str) -> None:
+    with pytest.raises(SettingsError, match="score_noise"):
+        parse(f"score_noise = {said}\n{GOOD}")

@@ -98,7 +98,7 @@ def test_quantiles_are_those_of_draws_from_the_posterior():
     rng = np.random.default_rng(0)
     weights = known.belief.score.draw(rng.standard_normal((40_000, known.belief.score.size)))
     values = weights @ known.problem.prior.model.score_basis(controls).T
-    values = values + known.evidence.noise * rng.standard_normal(values.shape)
+    values = values + known.evidence.misfit.total * rng.standard_normal(values.shape)
     low, high = score_bounds(known.problem)
     drawn = np.clip(known.problem.score_scale.to_raw(known.compression.undone(values)), low, high)
     learned_units = known.compression(known.problem.score_scale.to_model(np.quantile(drawn, LEVELS, axis=0)))

@@ -185,7 +185,7 @@ def test_truths_are_drawn_from_the_posterior() -> None:
     np.testing.assert_allclose(drawn.mean(axis=0), expected.mean, atol=4 * sd.max() / 20_000**0.5)
     np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.06)
     assert np.mean([np.square(truth.noise or 0.0) for truth in truths]) == pytest.approx(
-        known.evidence.noise**2, rel=0.1
+        known.evidence.misfit.total**2, rel=0.1
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from autobct import Categorical, Float, Int, Train, Tuner, paper_prior
 from autobct.tuning.first import growth_of
 from autobct.tuning.hints import hints_of
-from autobct.tuning.problem import LEARNED_OVERHEAD, OVERHEAD, problem_of
+from autobct.tuning.problem import OVERHEAD, problem_of
 from autobct.tuning.space import Space
 from autobct.value.state import view
 
@@ -104,6 +104,6 @@ def test_hints_are_part_of_the_settings() -> None:
 
 def test_overheads() -> None:
     assert problem_of({"x": Float(0, 1)}, 0.01, prior="paper").stated.overhead == OVERHEAD
-    assert problem_of({"x": Float(0, 1)}, 0.01).stated.overhead == LEARNED_OVERHEAD
-    assert problem_of(SPACE, 0.01).stated.overhead == LEARNED_OVERHEAD
+    assert problem_of({"x": Float(0, 1)}, 0.01).stated.overhead == 0.0
+    assert problem_of(SPACE, 0.01).stated.overhead == 0.0
     assert problem_of(SPACE, 0.01, overhead=0.0).stated.overhead == 0.0

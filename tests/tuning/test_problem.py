@@ -12,7 +12,7 @@ from autobct.belief.basis import Basis, additive
 from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.prior import default_prior
 from autobct.tuning.first import basis_for
-from autobct.tuning.problem import LEARNED_OVERHEAD, OVERHEAD, ScaledProblem, problem_of
+from autobct.tuning.problem import OVERHEAD, ScaledProblem, problem_of
 from autobct.value.state import run_price, view
 
 PAPER = paper_prior("synthetic")
@@ -102,7 +102,7 @@ def test_terms_are_what_the_user_said() -> None:
     terms = problem_of(LINE, 0.1, recall=False, overhead=0.5).terms
     assert (terms.recall, terms.overhead) == (False, 0.5)
     assert problem_of(LINE, 0.1).terms.recall
-    assert problem_of(LINE, 0.1).terms.overhead == LEARNED_OVERHEAD
+    assert problem_of(LINE, 0.1).terms.overhead == 0.0
     assert problem_of(LINE, 0.1, prior="paper").terms.overhead == OVERHEAD
     assert problem_of(LINE, 0.1, prior=PAPER).terms.cost_model is LINEAR
 

@@ -11,7 +11,7 @@ from tests.tuning.cases import LINE, hill, numbers, play, replayed
 
 from autobct import Affine, AffineLog, Run, Stop, Train, Tuner, paper_prior
 from autobct.tuning.problem import problem_of
-from autobct.tuning.ranges import notes_of, shown
+from autobct.tuning.ranges import FEW, notes_of, shown
 
 
 def runs(*scores: float | None, cost: float = 1.0, at: tuple[float, ...] = ()) -> list[Run]:
@@ -54,10 +54,59 @@ def test_a_stated_range_grows_by_what_is_seen(scores: Any, found: Any) -> None:
     assert ends(shown(mirrored, runs(*flipped))) == pytest.approx((1 - found[1], 1 - found[0]))
 
 
-def test_a_range_that_no_score_is_near_tells_nothing() -> None:
+def test_scores_far_better_than_a_range_are_in_other_units() -> None:
     stated, unstated = problem_of(LINE, 0.01, score_range=(0, 1)), problem_of(LINE, 0.01)
-    for scores in ((57.0, 80.0), (-3.0, -2.0, -2.5), (2.5,)):
-        assert ends(shown(stated, runs(*scores))) == ends(shown(unstated, runs(*scores)))
+    assert ends(shown(stated, runs(57.0, 80.0))) == ends(shown(unstated, runs(57.0, 80.0)))
+
+
+@pytest.mark.parametrize(
+    ("stated", "scores"),
+    [((0.8, 1.0), (0.098,)), ((0.99, 1.0), (0.098, 0.1)), ((0, 1), (-3.0, -2.0, -2.5)), ((0, 1), (2.5,))],
+    ids=str,
+)
+def test_a_range_that_no_score_is_near_is_widened_and_not_thrown_away(stated: Any, scores: Any) -> None:
+    low, high = ends(shown(problem_of(LINE, 0.01, score_range=stated), runs(*scores)))
+    assert low <= min(*scores, stated[0])
+    assert high >= max(*scores, stated[1])
+    assert high - low < 1.1 * (max(*scores, stated[1]) - min(*scores, stated[0]))
+
+
+def test_a_poor_first_score_no_longer_stretches_the_range_once_better_ones_have_come() -> None:
+    problem = problem_of(LINE, 0.01, score_range=(0.8, 1.0))
+    assert ends(shown(problem, runs(0.098, 0.93))) == (0.8, 1.0)
+
+
+ACCURACIES = (0.71, 0.83, 0.92, 0.88, 0.9)
+
+
+@pytest.mark.parametrize("stated", [(0, 1e6), (0, 1000), (-1e6, 1e6)], ids=str)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_range_a_thousand_times_too_wide_is_noticed_after_a_few_runs(stated: Any, sign: int) -> None:
+    told = sorted(sign * end for end in stated)
+    problem = problem_of(LINE, 0.01, score_range=told, direction="maximize" if sign > 0 else "minimize")
+    history = runs(*(sign * score for score in ACCURACIES))
+    assert ends(shown(problem, history[:4])) == tuple(told)
+    found = shown(problem, history)
+    assert 0.2 < found.score_scale.unit < 10
+    (note,) = (note for note in notes_of(found, history[-1], 4, ()) if note.about == "width")
+    assert "is far too wide for the scores so far: the range is now (" in note.text
+    assert f"score_range=({told[0]:.4g}, {told[1]:.4g})" in note.text
+
+
+def test_a_right_range_and_equal_scores_are_not_taken_for_too_wide() -> None:
+    for scores in (ACCURACIES, (0.9,) * 6, (0.9, 0.9, 0.9, 0.9, 0.902)):
+        problem = problem_of(LINE, 0.01, score_range=(0, 1))
+        assert shown(problem, runs(*scores)) is problem
+
+
+def test_a_range_far_too_wide_no_longer_makes_a_tuning_run_on() -> None:
+    tuner = Tuner(LINE, price=0.003, score_range=(0, 1e6), max_runs=40)
+    trained, stop = play(tuner)
+    assert FEW <= len(trained) <= 15
+    assert stop.reason == "not worth it"
+    assert [note.about for note in tuner.notes].count("width") == 1
+    assert tuner.best is not None
+    assert hill(tuner.best.params)[0] > 0.85
 
 
 def test_nothing_changes_while_runs_keep_to_their_ranges() -> None:

@@ -52,10 +52,10 @@ class StoredTuner:
         self._journal.add("told", trial=run.trial, score=run.score, cost=run.cost, error=run.error)
         return run
 
-    def charge(self, cost: float) -> None:
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
         """As `Tuner.charge`."""
-        self.tuner.charge(cost)
-        self._journal.add("charged", cost=float(cost))
+        self.tuner.charge(cost, deciding=deciding)
+        self._journal.add("charged", cost=float(cost), deciding=deciding)
 
 
 @contextlib.contextmanager
@@ -97,7 +97,7 @@ def _again(tuner: Tuner, records: list[dict[str, Any]], folder: Path) -> list[Tr
         elif record["kind"] == "told":
             tuner.tell(under_way.pop(record["trial"]), record["score"], record["cost"], error=record["error"])
         elif record["kind"] == "charged":
-            tuner.charge(record["cost"])
+            tuner.charge(record["cost"], deciding=record.get("deciding", False))
     return list(under_way.values())
 
 

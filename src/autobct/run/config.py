@@ -17,16 +17,19 @@ from autobct.run.rows import read_table
 from autobct.run.settings import MOST_OUTPUT, Program, ProgramLimits, Settings, SettingsError
 from autobct.run.table import Table, duration, flag, mapping, names, number, one_of, pair, text, whole
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
+from autobct.tuning.checks import PAPER
 from autobct.tuning.parameter import Parameter
 from autobct.tuning.price import parse_price
-from autobct.tuning.problem import PAPER
 from autobct.tuning.scale import affine
 from autobct.tuning.table import Table as Rows
 
 _MOST_BYTES = 1 << 20
 _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
 _TIMES = ("wall", "cpu")
-_TOP = ("command", "directory", "env", "repeats", "price", "score_range", "cost_range", "direction", "recall", "seed")
+_TOP = (
+    *("command", "directory", "env", "repeats", "price", "score_range", "score_noise", "cost_range", "direction"),
+    *("recall", "seed"),
+)
 _HINTS = ("guess", "guess_strength", "increases_cost", "expect_usual")
 _TABLES = {
     "score": ("key", "file", "pattern"),
@@ -159,6 +162,7 @@ def _tuning(top: Table) -> dict[str, Any]:
     told = {
         "price": top.need("price", _price, 'price = "0.01 per 30s"'),
         "score_range": top.get("score_range", _range("score_range")),
+        "score_noise": top.get("score_noise", _noise),
         "cost_range": top.get("cost_range", _range("cost_range", least=0.0)),
         "direction": top.get("direction", one_of("maximize", "minimize")),
         "recall": top.get("recall", flag),
@@ -174,6 +178,13 @@ def _tuning(top: Table) -> dict[str, Any]:
 def _price(value: Any) -> Any:
     parse_price(value)
     return value
+
+
+def _noise(value: Any) -> float | str:
+    """A number, or "exact"."""
+    if value != "exact" and (isinstance(value, str) or number(value) < 0.0):
+        raise ValueError(f'must be "exact" or a number of at least 0, got {value!r}; write score_noise = "exact"')
+    return "exact" if isinstance(value, str) else float(value)
 
 
 def _range(name: str, least: float = float("-inf")) -> Any:

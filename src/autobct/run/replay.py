@@ -78,7 +78,8 @@ class _Replaying:
 
     def __init__(self, header: Record) -> None:
         self._header = header
-        self._tuner = tuner_of(settings_in(header))
+        settings = settings_in(header)
+        self._tuner, self._timed = tuner_of(settings), settings.measure == "wall"
         self._decisions: list[Decision] = []
         self._asked: Record | None = None
         self._stop: Stop | None = None
@@ -104,7 +105,7 @@ class _Replaying:
         elif kind == "resumed":  # with other limits, which may decide otherwise from here on
             before, self._tuner = self._tuner, tuner_of(settings_in(record))
             self._tuner.replay(before.history)
-            self._tuner.charge(before.charged)
+            self._tuner.charge_as(before)
 
     def _take_run(self, told: Record, *, verify: bool) -> None:
         if self._asked is None or self._asked["decision"]["trial"] != told["trial"]:
@@ -112,7 +113,7 @@ class _Replaying:
         decision = self._train(self._asked)
         if verify:
             self._check(decision, self._asked["left"])
-        self._tuner.charge(self._asked["charge"])
+        self._tuner.charge(self._asked["charge"], deciding=self._timed)
         self._tuner.replay([run_of(self._tuner, decision, told["score"], told["cost"], told["error"])])
         self._decisions.append(decision)
         self._wall += float(told["wall"])

@@ -104,7 +104,7 @@ class Session:
         told_left = None if left is None else asdict(left)
         self._journal.add("asked", decision=encoded(decision), left=told_left, charge=charge, at=_now())
         (self._job.folder / _RESULT).unlink(missing_ok=True)  # that of an earlier stop is not the answer any more
-        self._tuner.charge(charge)
+        self._tuner.charge(charge, deciding=self._timed)
         self._decisions.append(decision)
         self._heard.tell(self._tuner, decision)
         return decision

@@ -112,7 +112,7 @@ def _likelihood(z: float) -> float:
 def surprise(before: Learned, run: Run) -> Surprise:
     """How far a run is from what was predicted.  before: what was known, on the scales that this run shows."""
     problem, belief, model = before.problem, before.belief, before.problem.prior.model
-    noise = noise_at(model.score_noise, run.control) if before.evidence is None else before.evidence.noise
+    noise = noise_at(model.score_noise, run.control) if before.evidence is None else before.evidence.misfit.total
     score = predict(belief.score, model.score_basis(run.control), noise)
     cost = predict(belief.cost, model.cost_basis(run.control), noise_at(model.cost_noise, run.control))
     learned_score = score_learned(before, run)

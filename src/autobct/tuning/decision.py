@@ -61,11 +61,11 @@ class Train:
 class Stop:
     """Stop tuning.
 
-    reason:           "not worth it", "max_runs", "max_cost", "deadline", "horizon", "failing", "nothing left";
-                      of programs also "same failure" and "no score"
+    reason:           "not worth it", "nothing to gain", "max_runs", "max_cost", "deadline", "horizon", "failing",
+                      "nothing left"; of programs also "same failure" and "no score"
     runs:             runs made so far   (tau)
-    value:            the score in hand, as believed; None if no run finished
-    best_alternative: the next run with the highest priority, which is not worth its price; None if there is none
+    value:            the estimated score of the best model so far; None if no run finished
+    best_alternative: the next run with the highest priority, which is not worth its price or gains nothing
     left, cheapest:   at a limit of cost: what is left, and what the cheapest next run may well cost
     note:             what else there is to know, told once
     """
@@ -90,6 +90,9 @@ class Stop:
             best = self.best_alternative
             fixed = f", {best.overhead:.3g} of it fixed" if best.overhead > best.price_of_run / 2 else ""
             return f"{head}the best next run would {_gains(best)} and cost {best.price_of_run:.3g}{fixed}."
+        if self.reason == "nothing to gain" and self.best_alternative is not None:
+            gain = max(self.best_alternative.expected_gain, 0.0)
+            return f"{head}there is nothing more to gain; the best next run would add {gain:.1g} to the score."
         if self.left is not None and self.cheapest is not None:
             of = "until the deadline" if self.reason == "deadline" else f"of {self.reason}"
             left = f"{max(self.left, 0.0):.3g} is left {of}"
@@ -99,6 +102,7 @@ class Stop:
 
 _REASONS = {
     "not worth it": "no further run is worth its price.",
+    "nothing to gain": "there is nothing more to gain.",
     "max_runs": "that is as many as max_runs allows.",
     "max_cost": "nothing is left of max_cost.",
     "deadline": "the deadline has come.",

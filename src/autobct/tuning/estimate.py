@@ -13,6 +13,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.model import noise_at
 from autobct.tuning.fold import Learned
+from autobct.tuning.measured import score_at
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.ranges import DIVERGED
 
@@ -20,8 +21,8 @@ __all__ = ["estimated_score", "score_bounds", "score_quantiles", "spread_of", "t
 
 
 def estimated_score(known: Learned, control: Array) -> float:
-    """The posterior median of the score at a control (p,), in the user's units."""
-    return float(score_quantiles(known, control[None], (0.5,), noise=False)[0, 0])
+    """The estimated score at a control (p,), in the user's units: see `measured.score_at`."""
+    return float(_shown(known, score_at(known, control[None]))[0])
 
 
 def score_quantiles(known: Learned, controls: Array, levels: tuple[float, ...], *, noise: bool) -> Array:
@@ -43,7 +44,11 @@ def to_scores(known: Learned, learned: Array) -> Array:
 
     Scores that diverged were learned as `DIVERGED` ranges below the best, so no estimate is lower than that.
     """
-    scores = known.compression.undone(learned)
+    return _shown(known, known.compression.undone(learned))
+
+
+def _shown(known: Learned, scores: Array) -> Array:
+    """Scores in model units, in the user's and within what scores can be."""
     if known.evidence is not None and known.scores:
         scores = np.maximum(scores, max(known.scores.values()) - DIVERGED)
     low, high = score_bounds(known.problem)
@@ -66,7 +71,7 @@ def score_bounds(problem: ScaledProblem) -> tuple[float, float]:
 def score_noise_at(known: Learned, controls: Array) -> Array:
     """Standard deviation (n,) of what no smooth surface explains in one score, as learned or as stated."""
     if known.evidence is not None:
-        return np.full(len(controls), known.evidence.noise)
+        return np.full(len(controls), known.evidence.misfit.total)
     return np.broadcast_to(noise_at(known.problem.prior.model.score_noise, controls), len(controls))
 
 

@@ -121,7 +121,7 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
         alarm=alarm,
         controls=problem.controls,
         params=tuple(problem.space.params(control) for control in problem.controls),
-        values=_raw_values(problem, found.value),
+        values=_raw_values(problem, found.value + position.above),
         priorities=found.priority,
         expected_scores=position.raw_scores(state.score.mean),
         score_sds=sds,

@@ -8,10 +8,12 @@ from itertools import accumulate
 
 import numpy as np
 
+from autobct.belief import misfit
 from autobct.belief.arrays import Array
 from autobct.belief.ensemble import MOST, PLAIN, Compression, compressed, compression_of
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.kalman import update
+from autobct.belief.misfit import UNKNOWN, Misfit
 from autobct.belief.prior import Learning
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
@@ -23,14 +25,19 @@ _BEST = 128  # scores that are remembered: the best of them says which have dive
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """The first finished runs, from which an ensemble learns.  features: (n, J),  scores: (n,).
+    """The first finished runs, from which an ensemble learns.  controls: (n, p), features: (n, J),  scores: (n,).
 
-    noise: standard deviation of what no surface explains, as learned
+    misfit: what no surface explains, as learned
     """
 
+    controls: Array
     features: Array
     scores: Array
-    noise: float
+    misfit: Misfit
+
+
+Measured = Mapping[bytes, tuple[int, float]]
+"""How many runs there were at each control, and their mean score in model units."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +48,7 @@ class Learned:
     scores:   of the last finished run at each control, in model units, as they were learned; the best of very many
     evidence: where the scale of the score is learned too
     finished: number of runs that have
+    measured: number of runs at each control and their mean, in model units, as learned; the best of very many
     """
 
     problem: ScaledProblem
@@ -48,6 +56,7 @@ class Learned:
     scores: Mapping[bytes, float] = field(default_factory=dict)
     evidence: Evidence | None = None
     finished: int = 0
+    measured: Measured = field(default_factory=dict)
 
     @property
     def compression(self) -> Compression:
@@ -56,7 +65,7 @@ class Learned:
 
 
 Weighing = Callable[..., tuple[Gaussian, Evidence]]
-"""(known, ensemble, features (J,) of one more run, its score) -> belief about the score, and evidence."""
+"""(known, ensemble, control (p,) of one more run, its score) -> belief about the score, and evidence."""
 
 
 def learned(problem: ScaledProblem, history: Sequence[Run]) -> Learned:
@@ -102,12 +111,13 @@ def _after(known: Learned, run: Run, weigh: Weighing) -> Learned:
         if score is not None or _dearer(known, run):
             of_cost = model.observe(known.belief, run.control, score=None, cost=cost).cost
         if score is not None:
-            of_score, evidence = weigh(known, problem.prior.ensemble, model.score_basis(run.control), score)
+            of_score, evidence = weigh(known, problem.prior.ensemble, run.control, score)
         belief = Belief(of_score, of_cost)
     if score is None:
         return replace(known, belief=belief)
     scores = _best({**known.scores, run.control.tobytes(): problem.score_observed(_score(run))})
-    return Learned(problem, belief, scores, evidence, known.finished + 1)
+    measured = _mean_of_runs(known.measured, run.control.tobytes(), score)
+    return Learned(problem, belief, scores, evidence, known.finished + 1, measured)
 
 
 def _best(scores: dict[bytes, float]) -> dict[bytes, float]:
@@ -117,6 +127,15 @@ def _best(scores: dict[bytes, float]) -> dict[bytes, float]:
     return dict(sorted(scores.items(), key=lambda pair: pair[1])[_BEST // 2 :])
 
 
+def _mean_of_runs(measured: Measured, at: bytes, score: float) -> Measured:
+    """One more run at a control; all while they are few, then the better half."""
+    runs, mean = measured.get(at, (0, 0.0))
+    found = {**measured, at: (runs + 1, mean + (score - mean) / (runs + 1))}
+    if len(found) <= _BEST:
+        return found
+    return dict(sorted(found.items(), key=lambda pair: pair[1][1])[_BEST // 2 :])
+
+
 def _dearer(known: Learned, run: Run) -> bool:
     """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish."""
     model, believed = known.problem.prior.model, known.belief.cost.mean
@@ -124,23 +143,36 @@ def _dearer(known: Learned, run: Run) -> bool:
     return float(observed) > float(model.cost_basis(run.control) @ believed)
 
 
-def _weighed(known: Learned, ensemble: Learning, features: Array, score: float) -> tuple[Gaussian, Evidence]:
+def _weighed(known: Learned, ensemble: Learning, control: Array, score: float) -> tuple[Gaussian, Evidence]:
     """The belief of an ensemble after one more run: of all members while runs are few, then of their mixture."""
     seen = known.evidence
     if seen is not None and len(seen.scores) >= MOST:
         drawn = float(compressed(np.append(seen.scores, score))[-1])
-        return update(known.belief.score, features, seen.noise, drawn), seen
-    _, gathered = _gathered(known, ensemble, features, score)
-    mixture = ensemble.posterior(gathered.features, compressed(gathered.scores))
-    return mixture.gaussian(), replace(gathered, noise=mixture.noise)
+        features = known.problem.prior.model.score_basis(control)
+        return update(known.belief.score, features, seen.misfit.total, drawn), seen
+    _, gathered = _gathered(known, ensemble, control, score)
+    drawn_together = compressed(gathered.scores)
+    mixture = ensemble.posterior(gathered.features, drawn_together)
+    weights = mixture.gaussian()
+    residuals = drawn_together - gathered.features @ weights.mean
+    return weights, replace(gathered, misfit=_misfit(known.problem, mixture.noise, gathered.controls, residuals))
 
 
-def _gathered(known: Learned, ensemble: object, features: Array, score: float) -> tuple[Gaussian, Evidence]:
+def _misfit(problem: ScaledProblem, total: float, controls: Array, residuals: Array) -> Misfit:
+    """What no surface explains, and how much of it is noise: as stated, or as repeats and near-duplicates show."""
+    noise = problem.stated.noise
+    if noise is None:
+        return misfit.learned(total, controls, residuals)
+    return misfit.stated(total, noise / problem.score_scale.unit)
+
+
+def _gathered(known: Learned, ensemble: object, control: Array, score: float) -> tuple[Gaussian, Evidence]:
     """The evidence with one more run, of which nothing is made yet as more follow."""
-    seen = known.evidence
-    rows = features[None] if seen is None else np.concatenate([seen.features, features[None]])
-    scores = np.array([score]) if seen is None else np.append(seen.scores, score)
-    return known.belief.score, Evidence(rows, scores, np.nan)
+    seen, features = known.evidence, known.problem.prior.model.score_basis(control)
+    if seen is None:
+        return known.belief.score, Evidence(control[None], features[None], np.array([score]), UNKNOWN)
+    controls, rows = np.concatenate([seen.controls, control[None]]), np.concatenate([seen.features, features[None]])
+    return known.belief.score, Evidence(controls, rows, np.append(seen.scores, score), UNKNOWN)
 
 
 def score_learned(known: Learned, run: Run) -> float | None:

@@ -31,6 +31,7 @@ class ProblemKeywords(TypedDict, total=False):
     recall: bool
     candidates: Array | int | None
     overhead: float | None
+    score_noise: float | str | None
     guess: Mapping[str, Any] | None
     guess_strength: float
     increases_cost: Sequence[str]

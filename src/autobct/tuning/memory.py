@@ -15,7 +15,8 @@ from autobct.tuning.decision import Train
 from autobct.tuning.estimate import estimated_score
 from autobct.tuning.fold import Learned, extended
 from autobct.tuning.history import Note, Run
-from autobct.tuning.problem import ScaledProblem, is_spread
+from autobct.tuning.measured import score_at
+from autobct.tuning.problem import ScaledProblem, deciding_for, is_spread
 from autobct.tuning.ranges import notes_of
 from autobct.value.simulate import KEPT
 
@@ -34,6 +35,7 @@ class Memory:
     excluded:  places of controls whose run failed
     notes:     what there was to say of runs that left a range;  alarm, watch: the first alarm, and the evidence so far
     asked:     runs asked for;  heard: runs told before the last decision
+    deciding:  cost of all decisions, and their number
     charged:   cost besides the runs;  spent: their cost, exact, so that the order of adding makes no difference
     """
 
@@ -48,6 +50,7 @@ class Memory:
     asked: int = 0
     heard: int = 0
     charged: float = 0.0
+    deciding: tuple[float, int] = (0.0, 0)
     spent: Fraction = Fraction(0)
 
     @classmethod
@@ -68,8 +71,16 @@ class Memory:
     @property
     def best(self) -> Run | None:
         """The run whose model would be returned now: the last one (the paper) or, with recall, the best believed."""
-        ranked = self._ranked()
-        return self.runs[self.finished[ranked[0]]] if ranked else None
+        place = self.returned
+        return None if place is None else self.runs[self.finished[place]]
+
+    @property
+    def returned(self) -> bytes | None:
+        """The place of the model that would be returned now; None if there is none."""
+        places = list(self.finished)
+        if not places or not self.problem.terms.recall:
+            return places[-1] if places else None
+        return places[int(score_at(self.known, np.stack([self.control(place) for place in places])).argmax())]
 
     @property
     def news(self) -> str:
@@ -112,9 +123,18 @@ class Memory:
             spent=self.spent + Fraction(run.cost),
         )._without_the_worst()
 
-    def charging(self, cost: float) -> Memory:
-        """With a cost that belongs to no run."""
-        return replace(self, charged=self.charged + cost)
+    def charging(self, cost: float, *, deciding: bool = False) -> Memory:
+        """With a cost that belongs to no run.  deciding: it is what deciding on one run took."""
+        charged = replace(self, charged=self.charged + cost)
+        return charged._deciding_for(self.deciding[0] + cost, self.deciding[1] + 1) if deciding else charged
+
+    def charged_as(self, other: Memory) -> Memory:
+        """With what was charged in another memory of the same runs."""
+        return replace(self, charged=other.charged)._deciding_for(*other.deciding)
+
+    def _deciding_for(self, cost: float, decisions: int) -> Memory:
+        problem = deciding_for(self.problem, cost / max(decisions, 1))
+        return replace(self, known=replace(self.known, problem=problem), deciding=(cost, decisions))
 
     def _watched(self, before: Learned, run: Run) -> tuple[Watch, Alarm | None]:
         """The evidence against the model after one more run; after the first alarm nothing changes any more."""
@@ -137,7 +157,7 @@ class Memory:
         """Of very many models only the best can be returned: memory and time stay the same however many runs."""
         if not is_spread(self.problem) or len(self.finished) <= _REMEMBERED:
             return self
-        kept = {*self._ranked(), *list(self.finished)[-_REMEMBERED // 2 :]}
+        kept = {*self._ranked(), self.returned, *list(self.finished)[-_REMEMBERED // 2 :]}
         return replace(self, finished={place: run for place, run in self.finished.items() if place in kept})
 
 

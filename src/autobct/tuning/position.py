@@ -17,7 +17,7 @@ from autobct.belief.arrays import Array
 from autobct.tuning.decision import Decision, Stop, Train
 from autobct.tuning.limits import Left, Mask
 from autobct.tuning.problem import ScaledProblem
-from autobct.value.acquisition import incumbent_score
+from autobct.value.acquisition import expected_improvement, incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.state import State, run_price
 
@@ -36,6 +36,7 @@ class Position:
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
     feasibility:  (G,) probability that a run finishes; None where that is no question
     to_scores:    from scores as they are learned to the user's units; None where these are model units
+    least:        a gain below this, in model units, is none
     """
 
     problem: ScaledProblem
@@ -49,6 +50,7 @@ class Position:
     cheapest: float | None = None
     feasibility: Array | None = None
     to_scores: Callable[[Array], Array] | None = None
+    least: float = 0.0
 
     def raw_scores(self, learned: Array) -> Array:
         """Estimated scores in the user's units.  learned: of any shape, as `state.score` has them."""
@@ -58,6 +60,16 @@ class Position:
     def stop_value(self) -> float:
         """Model units.  Before a run has finished stopping is worth the bottom of the score range: zero."""
         return float(incumbent_score(self.state))
+
+    @property
+    def above(self) -> float:
+        """By how much the model that would be returned is better than the surfaces have the best one; model units.
+
+        What a run gains is weighed on the surfaces, where chance and misfit are left out of both sides.
+        """
+        if self.in_hand is None or self.problem.prior.ensemble is None:
+            return 0.0
+        return float(self.problem.score_scale.to_model(self.in_hand)) - self.stop_value
 
 
 def assessed(position: Position, policy: Assess, problem: ScaledProblem | None = None) -> Assessment:
@@ -100,7 +112,21 @@ def decide(position: Position, policy: Assess) -> tuple[Decision, int]:
     train = train_at(position, chosen, float(found.value[chosen]))
     if not goes_on:
         return Stop("not worth it", position.runs, train.stop_value, train), chosen
+    if position.asked > 0 and most_to_gain(position) < position.least:
+        return Stop("nothing to gain", position.runs, train.stop_value, train), chosen
     return train, chosen
+
+
+def most_to_gain(position: Position) -> float:
+    """The most that one run is expected to add to the score, whatever it costs, in model units.
+
+    Without recall the next model replaces the last one, and nothing says that going on can gain no more: inf.
+    """
+    if not position.problem.terms.recall or not position.state.kept.size:
+        return float("inf")
+    state = replace(position.state, feasibility=position.feasibility)
+    gains = expected_improvement(state, position.problem.terms)
+    return float(gains[~position.untried].max(initial=0.0))
 
 
 def train_at(position: Position, chosen: int, value: float) -> Train:
@@ -121,6 +147,6 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
         price_of_run=problem.raw_gain(price),
         overhead=problem.raw_gain(problem.terms.overhead),
         expected_score=float(position.raw_scores(state.score.mean[chosen])),
-        value=float(problem.score_scale.to_raw(value)),
+        value=float(problem.score_scale.to_raw(value + position.above)),
         stop_value=position.in_hand,
     )

@@ -19,8 +19,9 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
 from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior
+from autobct.belief.prior import Expectations, Prior
 from autobct.tuning.candidates import distinct, refinable, spread
+from autobct.tuning.checks import check_flag, stated_noise, stated_prior
 from autobct.tuning.first import first_belief
 from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
@@ -31,13 +32,8 @@ from autobct.tuning.table import Table
 from autobct.value.state import Terms
 
 OVERHEAD = 0.002
-"""Fixed price of every run in units of the score range: ends loops of runs that cost nothing."""
-
-PAPER = "paper"
-"""As a prior: the paper's bases and fixed scale, in ranges that may still be widened."""
-
-LEARNED_OVERHEAD = 0.001
-"""The same where the scale of the score is learned, as it may be a small part of its range."""
+"""Fixed price of every run, in units of the score range, with a prior of the user's or the paper's: value maps are
+made for it, and it ends the paper's loops of runs that cost nothing.  By default there is none."""
 
 _TYPICAL_PRICE = 0.02  # without a cost_range: a run is taken to be worth about so much of the score range
 UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
@@ -57,6 +53,7 @@ class Stated:
     hints:        what was said to shape the default belief
     learning:     the default belief is one that learns its scale
     spreads:      candidates are an even spread, to be refined where runs turn out well
+    noise:        standard deviation of one score, in the user's units; None if it is to be learned
     """
 
     score_scale: Scale
@@ -70,6 +67,7 @@ class Stated:
     hints: Hints = NOTHING
     learning: bool = False
     spreads: bool = False
+    noise: float | None = None
 
 
 Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
@@ -82,6 +80,7 @@ class ScaledProblem:
 
     controls: (G, p) the candidates
     ranges:   those that were stated or that runs have shown: all that tells this problem from the stated one
+    deciding: cost of the time that a decision takes, as measured so far; zero where it is not part of the cost
     """
 
     space: Space
@@ -93,6 +92,7 @@ class ScaledProblem:
     controls: Array
     stated: Stated
     ranges: Ranges
+    deciding: float = 0.0
 
     @property
     def direction(self) -> Direction:
@@ -136,7 +136,9 @@ def problem_of(
     prior:       a first belief of the user's, in model units, or the name of one of the paper's; "paper" for the
                  paper's fixed scale in the stated ranges; otherwise one that learns its scale
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
-    overhead:    a fixed price of every run, in units of the score range; OVERHEAD or LEARNED_OVERHEAD if not given
+    overhead:    a fixed price of every run, in units of the score range; none if not given, or OVERHEAD with a prior
+    score_noise: standard deviation of a score when the same training is repeated, in units of score; "exact" for
+                 none; learned if not given
     guess, guess_strength, increases_cost, expect_usual:  see `Hints`; not together with a prior
 
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
@@ -145,15 +147,15 @@ def problem_of(
     told_space, told_price = Space.of(space), parse_price(price)
     prior, candidates, overhead = told.get("prior"), told.get("candidates"), told.get("overhead")
     score_range, cost_range = told.get("score_range"), told.get("cost_range")
-    own, learning = _prior(prior, told_space), prior is None
-    _check_flag(told["recall"], "recall")
+    own, learning = stated_prior(prior, told_space), prior is None
+    check_flag(told["recall"], "recall")
     hints = hints_of(
         told_space, told.get("guess"), told["guess_strength"], told["increases_cost"], told["expect_usual"]
     )
     if prior is not None and hints != NOTHING:
         raise ValueError("guess, increases_cost and expect_usual shape the default belief; leave them out with a prior")
     fixed = own is not None
-    least = LEARNED_OVERHEAD if learning else OVERHEAD
+    least = 0.0 if learning else OVERHEAD
     stated = Stated(
         _score_scale(score_range, told["direction"]),
         score_range is not None,
@@ -166,21 +168,29 @@ def problem_of(
         hints,
         learning,
         learning and candidates is None and refinable(told_space),
+        stated_noise(told.get("score_noise"), learning=learning),
     )
     controls = spread(told_space, hints) if stated.spreads else _controls(told_space, candidates)
     return put(told_space, told_price, controls, stated)
 
 
-def put(space: Space, price: Price, controls: Array, stated: Stated, ranges: Ranges | None = None) -> ScaledProblem:
+def put(
+    space: Space,
+    price: Price,
+    controls: Array,
+    stated: Stated,
+    ranges: Ranges | None = None,
+    deciding: float = 0.0,
+) -> ScaledProblem:
     """The problem in model units, with the stated ranges or with others that runs have shown."""
     score_scale, cost_range, typical = ranges or (stated.score_scale, stated.cost_range, None)
     guessed = stated.cost_guess * score_scale.unit if typical is None else typical
     log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
     cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
     first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints, learning=stated.learning)
-    terms = _terms(price, score_scale, cost_scale, first, stated)
+    terms = _terms(price, score_scale, cost_scale, first, stated, deciding)
     shown = (score_scale, cost_range, typical)
-    return ScaledProblem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown)
+    return ScaledProblem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown, deciding)
 
 
 def is_spread(problem: ScaledProblem) -> bool:
@@ -190,17 +200,26 @@ def is_spread(problem: ScaledProblem) -> bool:
 
 def at_price(problem: ScaledProblem, price: Price) -> ScaledProblem:
     """The same belief and scales at another price."""
-    terms = _terms(price, problem.score_scale, problem.cost_scale, problem.prior, problem.stated)
+    terms = _terms(price, problem.score_scale, problem.cost_scale, problem.prior, problem.stated, problem.deciding)
     return replace(problem, price=price, terms=terms)
 
 
-def _terms(price: Price, score: Scale, cost: Affine | AffineLog, prior: Prior, stated: Stated) -> Terms:
+def deciding_for(problem: ScaledProblem, cost: float) -> ScaledProblem:
+    """The same where every run also takes a decision of this cost; units of the user's own have their overhead."""
+    if not problem.stated.learning:
+        return problem
+    return at_price(replace(problem, deciding=cost), problem.price)
+
+
+def _terms(
+    price: Price, score: Scale, cost: Affine | AffineLog, prior: Prior, stated: Stated, deciding: float
+) -> Terms:
     per_score = price.per_cost / score.unit  # of raw cost, in model units of score
     return Terms(
         price=per_score * cost.unit,
         cost_model=prior.model.cost_model,
         recall=stated.recall,
-        overhead=stated.overhead + _least(cost, per_score),
+        overhead=stated.overhead + _least(cost, per_score) + per_score * deciding,
     )
 
 
@@ -247,29 +266,6 @@ def _expectations(cost_range: tuple[float, float] | Affine | AffineLog | None) -
     low, high = cost_range if isinstance(cost_range, tuple) else (cost_range.low, cost_range.high)
     width = min(math.log(high / max(low, 1e-2 * high)), math.log(100.0))
     return Expectations(cost_level=-width / 2, cost_spread=max(width / 4, 0.1), cost_shape=max(width / 2, 0.1))
-
-
-def _prior(told: object, space: Space) -> Prior | None:
-    """A prior of the user's, or None where it comes from the space: for `PAPER` and if nothing was said."""
-    if told is None or (isinstance(told, str) and told == PAPER):
-        return None
-    prior = PAPER_PRIORS.get(told) if isinstance(told, str) else told
-    if not isinstance(prior, Prior):
-        names = ", ".join(map(repr, [PAPER, *PAPER_PRIORS]))
-        raise (ValueError if isinstance(told, str) else TypeError)(
-            f"prior must be a Prior or one of {names}, got {told!r}; write e.g. prior='paper'"
-        )
-    if prior.dim != space.dim:
-        raise ValueError(
-            f"prior is for {prior.dim} coordinate{'s' if prior.dim != 1 else ''} but the space has {space.dim}; "
-            f"use bases with dim={space.dim}"
-        )
-    return prior
-
-
-def _check_flag(flag: object, name: str) -> None:
-    if not isinstance(flag, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {flag!r}; write {name}=True")
 
 
 def _controls(space: Space, candidates: Array | int | None) -> Array:

@@ -3,9 +3,10 @@
 | said | a run outside | then the scale is that of |
 |---|---|---|
 | score_range=(low, high) | beyond an end | the range and all scores, those that diverged left out |
-| score_range=(low, high) | all are more than a range beyond | the scores themselves: their level and their spread |
+| score_range=(low, high) | all are more than `OTHER_UNITS` ranges better | the scores themselves: level and spread |
 | no score_range | the best score is not in (0, 1) | the scores themselves |
 | no score_range | a worse one is not | (0, 1) and all scores, those that diverged left out |
+| anything | none, but the scores of `FEW` runs differ by less than `TOO_WIDE` of the range | the scores themselves |
 | cost_range=(low, high) | beyond either end | the range and all costs of finished runs |
 | no cost_range | costs are far from the guess | the guess, moved until it is no longer far |
 | a scale, or a prior | anything | the same as before: these units are the user's own |
@@ -35,10 +36,22 @@ HOPELESS = 100.0
 TELLING = 256
 """Finished runs that move ranges: all that is known is learned again when one does, which must not go on for ever."""
 
+OTHER_UNITS = 20.0
+"""Scores so many ranges better than a stated range are in other units: percentages where fractions were stated."""
+
+FEW = 5
+"""Finished runs that can show that a range is too wide."""
+
+TOO_WIDE = 1e-3
+"""Scores that differ by less than this share of a range tell their own: the smallest spread expected is 0.01."""
+
+_SMALLEST = 1e-12  # unit of a learned scale, in ranges
+_MARGIN = 0.01  # of a range that was stretched to scores far away
 _FAR = 3.0 * UNKNOWN_SPREAD  # of log cost: beyond it the guess from the price was wrong
 _LARGEST = 1e150  # what can be squared
 _FIRST = 30  # runs from which a scale is learned: later ones are too near the best to tell of the rest
 _DOUBT = 3.0  # standard deviation of log unit before the spread of the scores is seen
+_NARROWER = 0.1  # of the stated unit: a scale so much smaller was learned as the range was too wide
 _FREE = 0.5  # of a run: two may look alike by chance
 _RUGGED = 0.1  # what a smooth belief leaves unexplained between neighbours, in units of the range
 
@@ -50,7 +63,7 @@ def shown(problem: ScaledProblem, history: Sequence[Run]) -> ScaledProblem:
     ranges: Ranges = (score_scale, *_costs(problem, score_scale, [run.cost for run in finished]))
     if ranges == problem.ranges:
         return problem
-    return put(problem.space, problem.price, problem.controls, problem.stated, ranges)
+    return put(problem.space, problem.price, problem.controls, problem.stated, ranges, problem.deciding)
 
 
 def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]) -> list[Note]:
@@ -59,7 +72,7 @@ def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]
     problem: with the ranges that this run shows;  number: the run's place in the history;  told: notes before
     """
     said = {note.about for note in told}
-    found = {"score": _of_score(problem, run), "cost": _of_cost(problem, run)}
+    found = {"score": _of_score(problem, run), "width": _of_width(problem, run), "cost": _of_cost(problem, run)}
     return [
         Note(number, about, f"Run {run.trial + 1} {text}.")
         for about, text in found.items()
@@ -74,12 +87,13 @@ def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
         return scale
     seen = np.clip(scale.to_model(np.array([run.score for run in finished], dtype=float)), -_LARGEST, _LARGEST)
     best = float(seen.max())
-    if seen.min() >= 0.0 and best <= 1.0:
-        return scale
-    told = best < -HOPELESS or bool(np.any((seen >= -1.0) & (seen <= 2.0)))  # the range tells something of the scores
-    if told if stated.score_known else 0.0 <= best <= 1.0:
-        return between(scale, *_widened(seen, best))
-    return between(scale, *_learned(problem, seen, np.stack([run.control for run in finished])))
+    other = seen.min() > OTHER_UNITS if stated.score_known else not (0.0 <= best <= 1.0)
+    if not other:
+        ends = _widened(seen, best)
+        if not _too_wide(seen, *ends):
+            return scale if ends == (0.0, 1.0) else between(scale, *ends)
+    controls = np.stack([run.control for run in finished])
+    return between(scale, *_learned(problem, seen, controls, least=1.0 if other else 0.0))
 
 
 def _widened(seen: Array, best: float) -> tuple[float, float]:
@@ -87,16 +101,25 @@ def _widened(seen: Array, best: float) -> tuple[float, float]:
     if best < -HOPELESS:
         return 0.0, 1.0
     low, high = min(0.0, best), max(1.0, best)
-    return min(low, float(seen[seen >= best - DIVERGED * (high - low)].min())), high
+    low = min(low, float(seen[seen >= best - DIVERGED * (high - low)].min()))
+    near = bool(np.any((seen >= -1.0) & (seen <= 2.0)))
+    margin = 0.0 if near else _MARGIN * (high - low)
+    return low - margin * (low < 0.0), high + margin * (high > 1.0)
 
 
-def _learned(problem: ScaledProblem, seen: Array, controls: Array) -> tuple[float, float]:
-    """The ends of a scale on which the scores look like draws from the prior.
+def _too_wide(seen: Array, low: float, high: float) -> bool:
+    """Whether the scores, but for those that have diverged, lie in a tiny part of the range."""
+    kept = seen[seen >= seen.max() - DIVERGED * (high - low)]
+    return len(kept) >= FEW and 0.0 < float(np.ptp(kept)) < TOO_WIDE * (high - low)
+
+
+def _learned(problem: ScaledProblem, seen: Array, controls: Array, *, least: float) -> tuple[float, float]:
+    """The ends of a scale on which the scores look like draws from the prior.  least: unit that is expected at least.
 
     Before a spread is seen the unit is twice the size of the best score; every run that tells of the spread moves it.
     """
     best, zero = float(seen.max()), float(problem.stated.score_scale.to_model(0.0))
-    first = unit = max(1.0, 2.0 * abs(best - zero))
+    first = unit = max(least, 2.0 * abs(best - zero), _SMALLEST)
     for _ in range(2):  # once more without those that turn out to have diverged
         kept = np.flatnonzero(seen >= best - DIVERGED * unit)[:_FIRST]
         low, unit = _fitted(problem, seen[kept], controls[kept], first)
@@ -151,6 +174,17 @@ def _of_score(problem: ScaledProblem, run: Run) -> str:
         return f"scored {run.score:.4g}, outside {_ends(problem.score_scale)}, as {TELLING} runs have shown it to be"
     name = "score_range=" if stated.score_known else ""
     return f"scored {run.score:.4g}, outside {name}{_ends(scale)}: {_now(problem.score_scale)}"
+
+
+def _of_width(problem: ScaledProblem, run: Run) -> str:
+    """What to say where the scores have shown that the range is much too wide; nothing otherwise."""
+    stated, now = problem.stated, problem.score_scale
+    inside = 0.0 <= float(stated.score_scale.to_model(run.score or 0.0)) <= 1.0
+    if run.score is None or stated.fixed[0] or not inside or now.unit > _NARROWER * stated.score_scale.unit:
+        return ""
+    name = "score_range=" if stated.score_known else "the default range "
+    wide = f"{name}{_ends(stated.score_scale)} is far too wide for the scores so far"
+    return f"scored {run.score:.4g}, and {wide}: {_now(now)}"
 
 
 def _of_cost(problem: ScaledProblem, run: Run) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from autobct.tuning.checks import PAPER
 from autobct.tuning.hints import NOTHING, Hints
-from autobct.tuning.problem import PAPER, ScaledProblem, Stated
+from autobct.tuning.problem import ScaledProblem, Stated
 from autobct.tuning.scale import is_log
 from autobct.tuning.space import Parameter
 from autobct.tuning.table import Table
@@ -30,6 +31,7 @@ def settings_of(problem: ScaledProblem, **others: Any) -> dict[str, Any]:
         "prior": "own" if stated.prior is not None else "default" if stated.learning else PAPER,
         "recall": stated.recall,
         "overhead": stated.overhead,
+        "score_noise": stated.noise,
         "candidates": len(problem.controls),
         **({"table": space.fingerprint} if isinstance(space, Table) else {}),
         **_hints(stated.hints, problem),

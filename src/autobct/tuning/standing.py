@@ -18,11 +18,15 @@ from autobct.tuning.decision import Stop
 from autobct.tuning.estimate import to_scores
 from autobct.tuning.failing import chances
 from autobct.tuning.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
+from autobct.tuning.measured import score_at
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.position import Position
 from autobct.tuning.problem import ScaledProblem
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
+
+RESOLUTION = 0.005
+"""Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
 
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
@@ -85,13 +89,12 @@ def kept(memory: Memory, candidates: Candidates, trained: Sequence[int]) -> Indi
     return indices[np.argsort(-means, kind="stable")[:KEPT]]
 
 
-def incumbent_score(memory: Memory, candidates: Candidates) -> float | None:
+def incumbent_score(memory: Memory) -> float | None:
     """The believed score of the model that would be returned now, in the user's units; None if there is none."""
-    first = kept(memory, candidates, candidates.finished(memory))
-    if first.size == 0:
+    place = memory.returned
+    if place is None:
         return None
-    learned = np.asarray(candidates.features[0][first[0]] @ memory.known.belief.score.mean)
-    return float(memory.problem.score_scale.to_raw(float(memory.known.compression.undone(learned))))
+    return float(memory.problem.score_scale.to_raw(float(score_at(memory.known, memory.control(place)[None])[0])))
 
 
 def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices) -> State:
@@ -102,7 +105,7 @@ def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices)
     return State(
         Seen(belief.score, score[shown]),
         Seen(belief.cost, cost[shown]),
-        score_noise[shown] if learned is None else np.full(len(shown), learned.noise),
+        score_noise[shown] if learned is None else np.full(len(shown), learned.misfit.total),
         cost_noise[shown],
         none,
     )
@@ -141,9 +144,20 @@ def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, 
         state = state_of(memory, candidates, np.flatnonzero(untried))
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.runs)
-    made, score = (memory.asked, len(memory.runs)), incumbent_score(memory, candidates)
+    learned = memory.known.evidence
     return Position(
-        problem, state, untried, last, *made, score, left, cheapest, chance, partial(to_scores, memory.known)
+        problem=problem,
+        state=state,
+        untried=untried,
+        last=last,
+        asked=memory.asked,
+        runs=len(memory.runs),
+        in_hand=incumbent_score(memory),
+        left=left,
+        cheapest=cheapest,
+        feasibility=chance,
+        to_scores=partial(to_scores, memory.known),
+        least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
     )
 
 
@@ -151,11 +165,11 @@ def reason_to_stop(memory: Memory, candidates: Candidates, limits: Limits) -> St
     """Why no decision is needed; None if one is."""
     last = memory.runs[-_PATIENCE:]
     if limits.max_runs is not None and memory.asked >= limits.max_runs:
-        return Stop("max_runs", memory.asked, incumbent_score(memory, candidates))
+        return Stop("max_runs", memory.asked, incumbent_score(memory))
     if len(candidates.excluded(memory)) == len(candidates.problem.controls):
-        return Stop("nothing left", len(memory.runs), incumbent_score(memory, candidates))
+        return Stop("nothing left", len(memory.runs), incumbent_score(memory))
     if len(last) == _PATIENCE and all(run.error is not None for run in last):
-        return Stop("failing", len(memory.runs), incumbent_score(memory, candidates))
+        return Stop("failing", len(memory.runs), incumbent_score(memory))
     return None
 
 

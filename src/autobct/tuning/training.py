@@ -52,9 +52,12 @@ class Times:
         return max(time.perf_counter() - self.started - self.training, 0.0)
 
     def charge(self, tuner: Tuner) -> None:
-        """Where the cost is time, the time to decide is cost as well; known once a run has finished."""
+        """Where the cost is time, the time to decide is cost as well; known once a run has finished.
+
+        The first time it has the set-up in it, which no later run will take again.
+        """
         if not self.own_cost and tuner.best is not None:
-            tuner.charge(max(self.deciding - tuner.charged, 0.0))
+            tuner.charge(max(self.deciding - tuner.charged, 0.0), deciding=tuner.charged > 0.0)
 
     def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
         """What the next run may cost until the deadline.

@@ -53,7 +53,9 @@ def tune(
     max_cost:     start no run that is likely to bring the total cost above this
     deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
     candidates:   how many settings to choose among, or these as controls in the unit cube, (G, p)
-    overhead:     a fixed price of every run, in units of the score range: deciding and launching are never free
+    overhead:     a fixed price of every run on top of its cost, in units of the score range; none if not given
+    score_noise:  standard deviation of the score when the same training is repeated, in units of score; 0 or "exact"
+                  if it is always the same; learned if not given
     guess:        values that you expect to be good, of some or all parameters: {"learning_rate": 1e-3}
     guess_strength:  how firmly: 1 as a rule, 0 not at all, 3 if you are nearly sure
     increases_cost:  names of numbers that make runs dearer: ["n_estimators"]

@@ -222,9 +222,17 @@ class Tuner:
             check_control(self._memory.problem, run.control)
             self._memory = replace(self._memory, heard=len(self._memory.runs)).told(run)
 
-    def charge(self, cost: float) -> None:
-        """Count a cost that belongs to no run, e.g. the time it took to decide: in total_cost and against max_cost."""
-        self._memory = self._memory.charging(finite_number(cost, "cost", least=0.0))
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """Count a cost that belongs to no run: in total_cost and against max_cost.
+
+        deciding: it is what deciding on one run took; the next run is expected to take as much as those before on
+                  average, and has to be worth that too
+        """
+        self._memory = self._memory.charging(finite_number(cost, "cost", least=0.0), deciding=deciding)
+
+    def charge_as(self, other: Tuner) -> None:
+        """Count what was charged to another tuner, whose runs this one has replayed."""
+        self._memory = self._memory.charged_as(other.memory)
 
     def explain(self, left: Left | None = None) -> Explanation:
         """The full picture of the next decision: all values, how sure, and the price at which it would turn."""

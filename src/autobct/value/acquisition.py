@@ -20,6 +20,9 @@ from autobct.belief.cost import upsilon
 from autobct.value.envelope import expected_maximum
 from autobct.value.state import State, Terms, gather, kept_means, run_price, score_gains, stop_value, variance
 
+CHEAP = 0.001
+"""Score that counts besides the price of a run in `ei_per_cost`, in score ranges.  docs/decisions/deciding-time.md."""
+
 _LEAST_MOVE = 1e-12  # below it a run says nothing
 
 
@@ -46,9 +49,15 @@ def expected_improvement(state: State, terms: Terms) -> Array:
 
 
 def ei_per_cost(state: State, terms: Terms) -> Array:
-    """Expected improvement per price of the run; with nothing to improve on, the expected score less that price."""
+    """Expected improvement per price of the run; with nothing to improve on, the expected score less that price.
+
+    A little is added to every price: otherwise runs that cost next to nothing come first, however little they gain.
+    It ranks only, and is not part of what a run has to be worth.
+    """
     improvement, price = expected_improvement(state, terms), run_price(state, terms)
-    return np.asarray(improvement / price if state.kept.shape[-1] else improvement - price)
+    if not state.kept.shape[-1]:
+        return np.asarray(improvement - price)
+    return np.asarray(improvement / (price + CHEAP))
 
 
 def gittins_index(state: State, terms: Terms) -> Array:

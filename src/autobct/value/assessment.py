@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
-from autobct.value.acquisition import box_value, ei_per_cost, gittins_index, incumbent_score, with_feasibility
+from autobct.value.acquisition import (
+    box_value,
+    ei_per_cost,
+    expected_improvement,
+    gittins_index,
+    incumbent_score,
+    with_feasibility,
+)
 from autobct.value.lookahead import one_run_values
 from autobct.value.state import State, Terms, run_price
 
@@ -76,7 +83,7 @@ def by_ei_per_cost(state: State, terms: Terms, runs: int) -> Assessment:
     priority = ei_per_cost(state, terms)
     if not state.kept.shape[-1]:
         return Assessment.by_value(priority)
-    improves_by = (priority - 1.0) * run_price(state, terms)  # net of the price: positive where the rate exceeds 1
+    improves_by = expected_improvement(state, terms) - run_price(state, terms)
     return Assessment(np.asarray(incumbent_score(state)[..., None] + improves_by), priority)
 
 
