@@ -33,7 +33,15 @@ def cli(path: Path, *arguments: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "autobct", "run", str(path), *arguments]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )
 
 
 def _text(path: Path) -> str:
@@ -107,6 +115,7 @@ def test_every_beginning_of_a_journal_goes_on_to_the_same_end(whole: tuple[Path,
         folder.rename(tmp_path / f"done-{number}")
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(whole: tuple[Path, Ending], tmp_path: Path) -> None:
     slow = TRAIN.replace('echo "training', 'sleep 0.1\necho "training')
     path, rng = write_job(tmp_path, script=slow), random.Random(6)

@@ -118,6 +118,7 @@ def test_a_certificate_brackets_and_says_so() -> None:
         assert words in str(found)
 
 
+@pytest.mark.slow
 def test_two_seeds_give_intervals_that_overlap() -> None:
     start = prior_state(count=7)
     one, two = (certify(start, RECALL, {"depth 1": depth(1)}, seconds=1.0, seed=seed) for seed in (1, 2))
@@ -125,6 +126,7 @@ def test_two_seeds_give_intervals_that_overlap() -> None:
     assert two.at_least < one.at_most
 
 
+@pytest.mark.slow
 def test_the_better_policy_is_chosen_on_other_draws() -> None:
     start = prior_state(count=7)
     found = certify(start, RECALL, {"poor": never_stops, "good": depth(2)}, seconds=0.5, seed=0)
@@ -144,6 +146,7 @@ def test_a_truth_has_an_interval_of_length_zero_and_a_singular_prior_one_that_br
         assert found.lower.mean == pytest.approx(float(one_run_value(start, RECALL)), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_policy_that_never_stops_is_reported_and_not_waited_for() -> None:
     start = prior_state(count=5)
     found = certify(start, RECALL, {"spree": never_stops}, seconds=1.0, seed=0)
@@ -194,6 +197,7 @@ def test_certain_decisions() -> None:
     assert certified_decision(hand, Terms(1e-3, recall=True)) == "train"
 
 
+@pytest.mark.slow
 def test_from_training_over_not_knowing_to_stopping() -> None:
     """The better the known model in hand, the less is to be gained by going on; between the bounds neither is sure."""
     start = prior_state(count=7)

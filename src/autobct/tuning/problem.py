@@ -24,7 +24,7 @@ from autobct.tuning.candidates import distinct, refinable, spread
 from autobct.tuning.first import first_belief, learns
 from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.price import Price, parse_price
-from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
+from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log, stated_ends
 from autobct.tuning.space import Space
 from autobct.tuning.table import Table
 from autobct.value.state import Terms
@@ -68,6 +68,11 @@ class Stated:
     hints: Hints = NOTHING
     learning: bool = False
     spreads: bool = False
+
+    @property
+    def scores(self) -> tuple[float, float] | None:
+        """Lowest and highest score, which say what a point is; None if nothing was said of them."""
+        return stated_ends(self.score_scale, self.score_known)
 
 
 Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
@@ -153,7 +158,8 @@ def problem_of(
 
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
-    told_space, told_price = Space.of(space), parse_price(price)
+    told_space, score_scale = Space.of(space), _score_scale(score_range, direction)
+    told_price = parse_price(price, stated_ends(score_scale, score_range is not None))
     _check_prior(prior, told_space)
     _check_flag(recall, "recall")
     hints = hints_of(told_space, guess, guess_strength, increases_cost, expect_usual)
@@ -163,7 +169,7 @@ def problem_of(
     fixed = prior is not None
     least = LEARNED_OVERHEAD if learning else OVERHEAD
     stated = Stated(
-        _score_scale(score_range, direction),
+        score_scale,
         score_range is not None,
         _cost_range(cost_range),
         _TYPICAL_PRICE / told_price.per_cost,

@@ -105,7 +105,8 @@ class Result:
         The runs are those that were made; only the question whether to stop is asked again after each of them.
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
-        return _what_ifs(self.tuner, [parse_price(price) for price in told])
+        scores = self.tuner.problem.stated.scores
+        return _what_ifs(self.tuner, [parse_price(price, scores) for price in told])
 
     def report(self, path: str | PathLike[str]) -> None:
         """Write one page about all this: report("run.html")."""
