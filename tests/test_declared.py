@@ -105,7 +105,9 @@ def test_other_targets_install_what_they_import(environment: str, folder: str) -
 
 
 def test_what_only_another_library_brings_is_noticed() -> None:
-    assert missing(ast.parse("from click.testing import Result\nimport numpy.linalg, os"), installed_by("test")) == {"click"}
+    assert missing(ast.parse("from click.testing import Result\nimport numpy.linalg, os"), installed_by("test")) == {
+        "click"
+    }
     assert missing(ast.parse('pytest.importorskip("torch.nn")'), installed_by("test")) == {"torch"}
 
 

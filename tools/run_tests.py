@@ -1,7 +1,7 @@
 """`make test`: run the tests on all cores, say how far they are, and end in one line that says what to do next.
 
-    python -m tools.run_tests            the tests that need a minute or two each core
-    python -m tools.run_tests --slow     the others: marked `slow`, or `heavy` for what they need installed
+python -m tools.run_tests            the tests that need a minute or two each core
+python -m tools.run_tests --slow     the others: marked `slow`, or `heavy` for what they need installed
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ class Progress:
             self._say(f"Running {count(self.total, 'test')} on {count(self.cores, 'core')}.")
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
-        """No dot for a test that passed or was skipped; failures are told as always."""
-        quiet = report.when == "call" and report.passed or report.skipped
-        return (report.outcome, "", "") if quiet and not hasattr(report, "wasxfail") else None
+        """No dots and letters: progress is a line now and then, and a failure one of its own."""
+        if hasattr(report, "wasxfail") or (report.passed and report.when != "call"):
+            return None
+        broken = report.failed and report.when != "call"
+        return "error" if broken else report.outcome, "", ""
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count, and say so from time to time."""

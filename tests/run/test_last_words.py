@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.run.cases import TOML, TRAIN, told, tune, write_job
 
 from autobct.run.first_file import first_file
 from autobct.run.last_words import last_words
-from tests.run.cases import TOML, TRAIN, told, tune, write_job
 
 TWO = "[limits]\nmax_runs = 2\n"
 WALL = TOML.replace('measure = "told"', 'measure = "wall"')
@@ -39,7 +39,7 @@ def test_a_failure_says_what_the_program_said(tmp_path: Path, script: str, sente
 
 
 def test_a_python_program_is_quoted_with_its_exception(tmp_path: Path) -> None:
-    script = 'exec python3 -c "def train():\n    raise ValueError(\'bad depth\')\ntrain()"'
+    script = "exec python3 -c \"def train():\n    raise ValueError('bad depth')\ntrain()\""
     assert said(tmp_path, script).endswith("ValueError: bad depth")
 
 

@@ -92,7 +92,16 @@ BAD_SCORES = (
     "1 0.5 per h",
 )
 BAD_COSTS = ("0.01 per 0s", "0.01 per -3s", "0.01 per 1e999 s", "0.01 per", "1e-300 per 1e300 s")
-BAD_UNITS = ("0.01 per run", "0.01 per 30 parsecs", "0.01 per $50", "0.01 per h per day", "0.01", "0.01 30s", "", "% per h")
+BAD_UNITS = (
+    "0.01 per run",
+    "0.01 per 30 parsecs",
+    "0.01 per $50",
+    "0.01 per h per day",
+    "0.01",
+    "0.01 30s",
+    "",
+    "% per h",
+)
 TWO_COSTS = ("1h per 10min", "1% per point", "10min per 3 units of cost")
 
 

@@ -172,7 +172,7 @@ def test_a_tuning_reads_points_by_its_score_range() -> None:
     assert result.tuner.problem.price == autobct.Price(1.0, 1.0, "h")
     [other] = result.what_if(["2 points per hour"])
     assert other.price == autobct.Price(2.0, 1.0, "h")
-    with pytest.raises(ValueError, match="two ways; write '0.01 per hour' if scores are fractions such as 0.93, or '1 per"):
+    with pytest.raises(ValueError, match=r"'0\.01 per hour' if scores are fractions such as 0\.93, or '1 per hour' if"):
         autobct.Tuner(space, price="1 point per hour")
 
 

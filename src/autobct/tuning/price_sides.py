@@ -19,8 +19,8 @@ _PERCENTAGES = 100.0  # and up to this they may be percentages
 _USUAL = 0.9  # a score to give an example with, where nothing was said
 
 _NAME = (
-    r"scores?|accuracy|acc|error rate|error|(?:roc[ -]?)?auc|auroc|f-?1|precision|recall|r2|r\^2|map|ndcg|bleu|iou|dice|"
-    r"reward|return|gain|improvement|quality|performance|metric|units?|likelihood"
+    r"scores?|accuracy|acc|error rate|error|(?:roc[ -]?)?auc|auroc|f-?1|precision|recall|r2|r\^2|map|ndcg|bleu|iou|"
+    r"dice|reward|return|gain|improvement|quality|performance|metric|units?|likelihood"
 )
 _LOSS = r"loss|log[ -]?loss|cross[ -]entropy|rmse|mse|mae|mape|perplexity"
 _KIND = r"of|in|on|the|my|more|less|lower|higher|better|validation|val|test|cv|balanced|mean|average|top-\d|absolute"
@@ -86,7 +86,9 @@ def score_readings(numbers: list[Reading], unit: str, scores: tuple[float, float
     [number] = numbers
     told = _score_unit(unit)
     if told is None:
-        raise UnclearError(f"counts the score in {unit!r}, which is not known; write the number alone, in units of the score")
+        raise UnclearError(
+            f"counts the score in {unit!r}, which is not known; write the number alone, in units of the score"
+        )
     return [Reading(number.amount * size, meaning) for size, meaning in _sizes(told, scores)]
 
 
@@ -168,7 +170,7 @@ def _sizes(unit: ScoreUnit, scores: tuple[float, float] | None) -> list[tuple[fl
     low, high = scores or (_USUAL, _USUAL)
     largest, typical = max(abs(low), abs(high)), abs(low + high) / 2 or max(abs(low), abs(high))
     percentages = _POINTS <= largest <= _PERCENTAGES
-    fraction, whole = (unit.size, "if scores are fractions such as 0.93"), (100 * unit.size, "if they are like 93")
+    fraction, whole = (unit.size, "if scores are fractions such as 0.93"), (100 * unit.size, "if they are percentages or points such as 93")
     own = (unit.size, "for hundredths of one unit of score")
     part = (unit.size * typical, f"for a part of a score such as {typical:.4g}")
     if unit.relative:

@@ -17,7 +17,10 @@ EXAMPLE = "write it as score per cost, e.g. '0.01 per 30s'"
 
 _WORDS = {
     **dict.fromkeys(("a", "an", "one"), 1.0),
-    **{word: float(n) for n, word in enumerate("two three four five six seven eight nine ten".split(), start=2)},
+    **{
+        word: float(n)
+        for n, word in enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=2)
+    },
     **dict.fromkeys(("half", "half a", "half an", "half of a", "a half", "one half"), 0.5),
     **dict.fromkeys(("quarter of a", "quarter of an", "a quarter", "a quarter of a", "a quarter of an"), 0.25),
     **{
@@ -34,7 +37,7 @@ _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:,\d{3})+")
 
 # "per cent" and "per mille" are units; a slash may also be that of a fraction, so the last one counts.
 _BETWEEN = (
-    re.compile(r"(?:(?<![a-z])|(?<=\d))per(?!\s*cent|\s*mil)|=|(?<![a-z])(?:is worth|for (?:each|every)|for|each|every)(?![a-z])"),
+    re.compile(r"(?<![a-z])per(?!\s*cent|\s*mil)|=|(?<![a-z])(?:is worth|for (?:each|every)|for|each|every)(?![a-z])"),
     re.compile(r"/(?=[^/]*$)"),
     re.compile(r"(?<=[\w%]) an? (?=[a-z]+$)"),
 )
