@@ -176,6 +176,29 @@ def test_a_tuning_reads_points_by_its_score_range() -> None:
         autobct.Tuner(space, price="1 point per hour")
 
 
+@pytest.mark.parametrize(
+    ("price", "stated", "notes"),
+    [
+        ("1% per hour", {}, 1),
+        ("1pp per hour", {}, 1),
+        ("0.01 per hour", {}, 0),
+        ("1pp per hour", {"score_range": (50, 100)}, 0),
+    ],
+)
+def test_a_percent_that_was_taken_for_a_hundredth_is_doubted_when_scores_are_percentages(
+    price: str, stated: dict[str, tuple[float, float]], notes: int
+) -> None:
+    result = autobct.tune(train, {"x": autobct.Float(0, 1)}, price=price, max_runs=3, **stated)  # type: ignore[arg-type]
+    told = [note.text for note in result.notes if note.about == "price"]
+    assert len(told) == notes  # said once, however many runs
+    assert all("but the price takes 1% for 0.01: write '1 per h' if scores are percentages." in text for text in told)
+
+
+def test_fractions_raise_no_doubt() -> None:
+    result = autobct.tune(lambda params: (params["x"], 1.0), {"x": autobct.Float(0, 1)}, price="1% per 3", max_runs=3)
+    assert not [note for note in result.notes if note.about == "price"]
+
+
 def test_percent_of_a_loss_on_a_log_scale_is_a_percent() -> None:
     tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price="1% per h", score_range=autobct.AffineLog(1.0, 300.0))
     assert tuner.problem.price == autobct.Price(0.01, 1.0, "h")

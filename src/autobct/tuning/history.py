@@ -33,7 +33,7 @@ class Note:
     """Something to know about a run, told once.
 
     run:    its place in the history, from 0
-    about:  "score" or "cost", whichever left its range
+    about:  "score" or "cost", whichever left its range; "price", where a percent may not be 0.01
     """
 
     run: int

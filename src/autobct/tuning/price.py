@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Real
 
+from autobct.tuning.price_sides import PERCENTAGE
 from autobct.tuning.price_text import EXAMPLE, read_price
 from autobct.tuning.time_units import SECONDS, spelled
 
@@ -22,11 +23,13 @@ class Price:
     score: gain in score, in the units in which the score is measured, positive
     cost:  the cost that this gain is worth, in `unit`, positive
     unit:  "ms", "s", "min", "h" or "d", in any usual spelling; "" for the unit in which the cost is measured
+    percent:  it was written in percent, each taken for 0.01 as nothing was said of the scores
     """
 
     score: float
     cost: float
     unit: str
+    percent: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "score", _positive("price", self.score))
@@ -60,6 +63,14 @@ def parse_price(price: float | int | str | Price, scores: tuple[float, float] | 
     if isinstance(price, str):
         return Price(*read_price(price, scores))
     return Price(_positive("price", price), 1.0, "")
+
+
+def doubt(price: Price, score: float) -> str:
+    """What to say of a price in percent when a score looks like a percentage, to follow "Run 1"; "" if nothing."""
+    if not (price.percent and abs(score) >= PERCENTAGE):
+        return ""
+    points = replace(price, score=100.0 * price.score)
+    return f"scored {score:.4g}, but the price takes 1% for 0.01: write '{points}' if scores are percentages"
 
 
 def price_from(gain: float = 0.01, seconds: float = 60.0) -> Price:

@@ -11,10 +11,21 @@ from dataclasses import dataclass
 
 from autobct.tuning.time_units import SECONDS, SPELLINGS
 
-__all__ = ["Reading", "UnclearError", "cost_readings", "is_cost", "is_score", "score_readings"]
+__all__ = [
+    "PERCENTAGE",
+    "Reading",
+    "UnclearError",
+    "cost_readings",
+    "is_cost",
+    "is_percent",
+    "is_score",
+    "score_readings",
+]
+
+PERCENTAGE = 10.0
+"""Scores of this or more are percentages, or counted in points: a point of them is 1."""
 
 _FRACTIONS = 1.0  # scores up to this are fractions: a point of them is a hundredth
-_POINTS = 10.0  # scores of this or more are counted in points: a point of them is 1
 _PERCENTAGES = 100.0  # and up to this they may be percentages
 _USUAL = 0.9  # a score to give an example with, where nothing was said
 
@@ -77,6 +88,12 @@ def is_cost(unit: str) -> bool:
 def is_score(unit: str) -> bool:
     """Whether these words can only be a score."""
     return unit not in ("", "unit", "units") and _score_unit(unit) is not None
+
+
+def is_percent(unit: str) -> bool:
+    """Whether these words count in percent, or in parts of it."""
+    told = _score_unit(unit)
+    return told is not None and told.kind in ("percent", "percentage point")
 
 
 def score_readings(numbers: list[Reading], unit: str, scores: tuple[float, float] | None) -> list[Reading]:
@@ -169,8 +186,11 @@ def _sizes(unit: ScoreUnit, scores: tuple[float, float] | None) -> list[tuple[fl
         return [(1.0, "")]
     low, high = scores or (_USUAL, _USUAL)
     largest, typical = max(abs(low), abs(high)), abs(low + high) / 2 or max(abs(low), abs(high))
-    percentages = _POINTS <= largest <= _PERCENTAGES
-    fraction, whole = (unit.size, "if scores are fractions such as 0.93"), (100 * unit.size, "if they are percentages or points such as 93")
+    percentages = PERCENTAGE <= largest <= _PERCENTAGES
+    fraction, whole = (
+        (unit.size, "if scores are fractions such as 0.93"),
+        (100 * unit.size, "if they are percentages or points such as 93"),
+    )
     own = (unit.size, "for hundredths of one unit of score")
     part = (unit.size * typical, f"for a part of a score such as {typical:.4g}")
     if unit.relative:
@@ -181,7 +201,7 @@ def _sizes(unit: ScoreUnit, scores: tuple[float, float] | None) -> list[tuple[fl
         return [fraction]
     if unit.kind == "percent":
         return [own, (100 * unit.size, "for percentage points") if percentages else part]
-    counted = largest >= _POINTS if unit.kind == "point" else percentages
+    counted = largest >= PERCENTAGE if unit.kind == "point" else percentages
     return [whole] if counted else [fraction, whole]
 
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from autobct.tuning.price_sides import Reading, UnclearError, cost_readings, is_cost, is_score, score_readings
+from autobct.tuning.price_sides import (
+    Reading,
+    UnclearError,
+    cost_readings,
+    is_cost,
+    is_percent,
+    is_score,
+    score_readings,
+)
 
 __all__ = ["EXAMPLE", "read_price"]
 
@@ -52,8 +60,8 @@ class Amount:
     unit: str
 
 
-def read_price(text: str, scores: tuple[float, float] | None = None) -> tuple[float, float, str]:
-    """The gain in score, the cost it is worth, and the unit of that cost.
+def read_price(text: str, scores: tuple[float, float] | None = None) -> tuple[float, float, str, bool]:
+    """The gain in score, the cost it is worth, the unit of that cost, and whether a percent was taken for 0.01.
 
     scores:  lowest and highest score as stated: they say what a point is; None if nothing was said
     """
@@ -69,7 +77,7 @@ def read_price(text: str, scores: tuple[float, float] | None = None) -> tuple[fl
         paid = _only(text, cost_readings(_numbers(cost), cost.unit), before=f"{_short(scored.amount)} per ", after="")
     except UnclearError as error:
         raise ValueError(f"price {text!r} {error}; {EXAMPLE}") from None
-    return scored.amount, paid.amount, paid.unit
+    return scored.amount, paid.amount, paid.unit, scores is None and is_percent(gain.unit)
 
 
 def _sides(text: str) -> tuple[Amount, Amount]:
