@@ -1,7 +1,7 @@
 """`make test`: run the tests on all cores, say how far they are, and end in one line that says what to do next.
 
-python -m tools.run_tests            the tests that need a minute or two each core
-python -m tools.run_tests --slow     the others: marked `slow`, or `heavy` for what they need installed
+`python -m tools.run_tests` runs those that take seconds; with `--slow` the others, marked `slow`, or `heavy` for what
+they need to have installed.  Other arguments go to pytest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,7 +97,7 @@ def minutes(seconds: float) -> str:
 def last_line(code: int, progress: Progress, seconds: float, *, slow: bool) -> str:
     """What came of it, and what to do next."""
     failed = len(progress.failed)
-    again = f"{Path(sys.prefix).relative_to(Path.cwd())}/bin/python -m pytest --last-failed"
+    again = f"{os.path.relpath(sys.executable)} -m pytest --last-failed"
     if code == pytest.ExitCode.INTERRUPTED and not failed:
         return "Interrupted: the tests were not all run."
     if failed:
