@@ -240,6 +240,7 @@ def test_certify_prints_a_table(network_file):
     assert "seed 3, 30 draws a prior, price 0.16, torch on cpu" in result.output
 
 
+@pytest.mark.slow
 def test_certify_without_torch_says_that_it_is_slow(network_file):
     result = autobct_without("torch", "certify", network_file, "--draws", 10, "--prior", "intel", "--seconds", 0)
     assert result.returncode in (0, 1), result.stderr
@@ -247,6 +248,7 @@ def test_certify_without_torch_says_that_it_is_slow(network_file):
     assert "10 draws a prior, price 0.16, NumPy" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_bad_forest_is_found_out(forest_file):
     result = run("certify", forest_file, "--draws", 60, "--prior", "synthetic", "--seconds", 0)
     assert result.exit_code == 1

@@ -32,6 +32,7 @@ def test_the_interval_is_in_the_users_units_and_in_order(policy, cost, recall) -
     assert found.candidates == 7
 
 
+@pytest.mark.slow
 def test_a_map_of_the_callers() -> None:
     policy = mapped(random_map((1, "linear", True)))
     found = tuner(policy, "linear", True).certificate(seconds=0.2)
@@ -79,6 +80,7 @@ def test_max_runs_are_kept() -> None:
     assert one.capped == 0.0
 
 
+@pytest.mark.slow
 def test_progress_is_told() -> None:
     shares = []
     tuner(relaxed(1), "linear", True).certificate(seconds=0.2, progress=lambda share, text: shares.append(share))

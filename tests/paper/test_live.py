@@ -52,13 +52,13 @@ def on_numpy(one: Experiment) -> bool:
     return not one.table.startswith(TORCH)
 
 
-@pytest.mark.parametrize("one", filter(on_numpy, EXPERIMENTS.values()), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", [*filter(on_numpy, EXPERIMENTS.values())], ids=lambda one: one.name)
 def test_every_experiment_trains_and_stops(one: Experiment, folder: Path) -> None:
     trains_and_stops(one, folder)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("one", itertools.filterfalse(on_numpy, EXPERIMENTS.values()), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", [*itertools.filterfalse(on_numpy, EXPERIMENTS.values())], ids=lambda one: one.name)
 def test_every_experiment_with_networks_trains_and_stops(one: Experiment, folder: Path) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     trains_and_stops(one, folder)

@@ -134,6 +134,7 @@ def test_the_better_policy_is_chosen_on_other_draws() -> None:
 
 
 @pytest.mark.parametrize("cov", [np.zeros((4, 4)), np.diag([0.0, 1.0, 0.0, 0.0])], ids=["truth", "singular"])
+@pytest.mark.slow
 def test_a_truth_has_an_interval_of_length_zero_and_a_singular_prior_one_that_brackets(cov) -> None:
     truth = Truth(np.array([0.4, 0.5, -1.0, 0.2]), np.array([1.0, 0.3, 0.0, 0.0])).belief()
     belief = replace(truth, score=Gaussian(truth.score.mean, cov))
@@ -186,6 +187,7 @@ def test_limits_are_wider_for_more_confidence_and_fewer_draws() -> None:
     assert certificate(0.95, 5).at_least < certificate(0.95, 50).at_least
 
 
+@pytest.mark.slow
 def test_certain_decisions() -> None:
     """With a known good model in hand and dear runs it is certain to stop; with cheap runs, to train."""
     start = prior_state(count=7)

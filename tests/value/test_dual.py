@@ -35,6 +35,7 @@ def solved(request) -> Solved:
     return PROBLEMS[request.param]()
 
 
+@pytest.mark.slow
 def test_the_bound_is_above_the_exact_value_and_near_it(solved: Solved) -> None:
     found = upper_estimate(solved.start, solved.terms, effort=1e-5, repetitions=4, seed=0)
     assert found.mean > solved.low - 3 * found.error
