@@ -15,7 +15,7 @@ import pytest
 from tests.run.cases import TOML, TRAIN, decided, told, tune, write_job
 
 from autobct.run import read_run
-from autobct.run.journal import JournalError, read_journal
+from autobct.run.journal import Journal, JournalError, read_journal
 from autobct.run.lock import LockedError, locked
 from autobct.run.process import Ended, Order
 from autobct.run.session import Ending
@@ -379,3 +379,14 @@ def test_a_flood_is_told_and_bounded(tmp_path: Path) -> None:
     assert (tmp_path / "tune.run" / "runs" / "0001" / "stdout.txt").stat().st_size < 101_000
     [record] = [record for record in read_journal(tmp_path / "tune.run" / "journal.jsonl") if record["kind"] == "told"]
     assert record["notes"][0].startswith("it printed more than is kept, ")
+
+
+def test_a_journal_that_is_refused_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_job(tmp_path, TOML + "[limits]\nmax_runs = 1\n")
+    tune(path)
+    path.write_text(path.read_text().replace("0.02", "0.03"))
+    closed: list[Journal] = []
+    monkeypatch.setattr(Journal, "close", closed.append)
+    with pytest.raises(SettingsError, match="price changed since"):
+        tune(path)
+    assert len(closed) == 1
