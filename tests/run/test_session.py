@@ -386,7 +386,7 @@ def test_a_journal_that_is_refused_is_closed(tmp_path: Path, monkeypatch: pytest
     tune(path)
     path.write_text(path.read_text().replace("0.02", "0.03"))
     closed: list[Journal] = []
-    monkeypatch.setattr(Journal, "close", closed.append)
+    monkeypatch.setattr(Journal, "close", lambda journal: closed.append(journal))
     with pytest.raises(SettingsError, match="price changed since"):
         tune(path)
     assert len(closed) == 1
