@@ -53,7 +53,7 @@ class Progress:
         if hasattr(report, "wasxfail") or (report.passed and report.when != "call"):
             return None
         broken = report.failed and report.when != "call"
-        return "error" if broken else report.outcome, "", ""
+        return "error" if broken else report.outcome, "", report.outcome.upper() if report.failed else ""
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Count, and say so from time to time."""
@@ -100,6 +100,9 @@ def last_line(code: int, progress: Progress, seconds: float, *, slow: bool) -> s
     again = f"{os.path.relpath(sys.executable)} -m pytest --last-failed"
     if code == pytest.ExitCode.INTERRUPTED and not failed:
         return "Interrupted: the tests were not all run."
+    unread = {report.nodeid for report in progress.stats.get("error", ())} - progress.failed
+    if unread:
+        return f"{count(len(unread), 'test file')} could not be read; the reason is above."
     if failed:
         return f"{failed:,} of {count(progress.total, 'test')} FAILED, see above. To run only these again: {again}"
     missing = not slow and progress.coverage is not None and progress.coverage < LEAST
