@@ -121,6 +121,7 @@ UNCLEAR = [  # text, range of scores, and how to write the two readings
     ("0.01 per 1,500 s", None, "0.01 per 1500 s", "0.01 per 1.5 s"),
     ("1,250% per h", None, "1250 % per h", "1.25 % per h"),
     ("0.01 per 5m", None, "0.01 per 5min", "0.01 per 150d"),
+    ("5m per 0.01", None, "0.01 per 5min", "0.01 per 150d"),
     ("0.01 per 1:30", None, "0.01 per 1min 30s", "0.01 per 1h 30min"),
     ("0.01 per GPU hour", None, "0.01 per 1h", "0.01 per 1"),
     ("0.01 per 2 core-hours", None, "0.01 per 2h", "0.01 per 2"),

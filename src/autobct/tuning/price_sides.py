@@ -54,6 +54,7 @@ _MORE = re.compile(rf"(?P<number>{_DIGITS})\s*(?P<unit>{_TIME})(?![a-z])")
 _WEEKS = re.compile(r"(?:wk|week)s?")
 _OWN = re.compile(r"units?(?: of cost)?|cost")
 _MACHINE = re.compile(rf"(?P<machine>gpu|cpu|tpu|core|node|machine)[\s-]*(?P<unit>{_TIME})")
+_EM = "m"
 _CLOCK = re.compile(r":(?P<rest>\d\d)")
 _EACH = re.compile(r"runs?|trials?|trainings?|iterations?|epochs?|steps?|evaluations?|models?|fits?")
 
@@ -82,7 +83,7 @@ def is_cost(unit: str) -> bool:
     """Whether these words can only be a time or a cost."""
     named = unit != "unit" and unit != "units" and bool(_OWN.fullmatch(unit))
     others = (_TIMES, _WEEKS, _MACHINE, _CLOCK)
-    return named or any(pattern.fullmatch(unit) for pattern in others)
+    return named or unit == _EM or any(pattern.fullmatch(unit) for pattern in others)
 
 
 def is_score(unit: str) -> bool:
@@ -120,11 +121,13 @@ def cost_readings(numbers: list[Reading], unit: str) -> list[Reading]:
         return [_time(amount, found)]
     if _WEEKS.fullmatch(unit):
         return [Reading(7.0 * amount, unit="d")]
-    if unit in ("m", "mo"):
-        return [
-            Reading(amount, "for minutes", "min", "min"),
-            Reading(30.0 * amount, "for months", "d", "d"),
-        ]
+    return _two_costs(amount, unit)
+
+
+def _two_costs(amount: float, unit: str) -> list[Reading]:
+    """Both readings of a unit that has two."""
+    if unit == _EM:
+        return [Reading(amount, "for minutes", written="min"), Reading(30.0 * amount, "for months", written="d")]
     if clock := _CLOCK.fullmatch(unit):
         rest = int(clock["rest"])
         return [
@@ -134,7 +137,7 @@ def cost_readings(numbers: list[Reading], unit: str) -> list[Reading]:
     if machine := _MACHINE.fullmatch(unit):
         time = SPELLINGS[machine["unit"]]
         return [
-            Reading(amount, "for time on the clock", time, time),
+            Reading(amount, "for time on the clock", written=time),
             Reading(amount, f"if train returns {unit} as its cost"),
         ]
     raise UnclearError(_unknown(unit))
