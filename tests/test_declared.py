@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 NAMES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # called otherwise when they are imported
-OURS = {"autobct", "tests", "tools", "benchmarks", *(path.stem for path in (ROOT / "benchmarks").glob("*.py"))}
+SCRIPTS = {path.stem for folder in ("benchmarks", "experiments") for path in (ROOT / folder).rglob("*.py")}
+OURS = {"autobct", "tests", "tools", "benchmarks", *SCRIPTS}
 BESIDE = {"output", "processes"}  # src/autobct/run/keeper.py runs by its path, with these two beside it
 
 
