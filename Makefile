@@ -1,13 +1,10 @@
-# Every target prepares what it needs in .venv; the machine only has to have Python 3.11 or newer.
-# A second call finds the stamps of the first and starts at once.
+# Every target prepares what it needs in an environment of its own, .venv/TARGET, that holds its extras and nothing else.
+# The machine only has to have Python 3.11 or newer.  A second call finds the environment of the first and starts at once.
 
-VENV := .venv
-BIN  := $(VENV)/bin
-PIP  := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constraints.txt
-
-# Which extras of pyproject.toml a target needs.
+# Which extras of pyproject.toml are in which environment.
 EXTRAS_demo  := sklearn,report
 EXTRAS_test  := test
+EXTRAS_slow  := test,build,paper,peers
 EXTRAS_lint  := lint,all
 EXTRAS_bench := bench,report,peers
 EXTRAS_docs  := docs
@@ -25,63 +22,65 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint bench docs docs-images paper clean
+.PHONY: help demo test test-slow lint bench docs docs-images paper clean
 
 help:
-	@echo "make demo    tune a real random forest and watch why it stops"
-	@echo "make test    run the tests, with the coverage of the core rooms"
-	@echo "make lint    check style, types and the direction of imports"
-	@echo "make bench   measure the time of a decision, how close to optimal the policies are, and (DATA=FOLDER) other tuners"
-	@echo "make docs    build the documentation into site/"
+	@echo "make demo         tune a real random forest and see why it stops (1 minute)"
+	@echo "make test         run the tests, with the coverage of the core packages (5 minutes on two cores)"
+	@echo "make test-slow    run the slow tests, and those that need torch, which it installs"
+	@echo "make lint         check style, types and the direction of imports"
+	@echo "make bench        measure the time of a decision, how close to optimal the policies are, and (DATA=FOLDER) other tuners"
+	@echo "make docs         build the documentation into site/"
 	@echo "make docs-images  draw docs/img anew, with a real tuning and Chromium"
-	@echo "make paper   play the paper's experiments from their recorded tables into docs/paper.md"
-	@echo "make clean   remove everything these targets have made"
+	@echo "make paper        play the paper's experiments from their recorded tables into docs/paper.md"
+	@echo "make clean        remove everything these targets have made"
 
-demo: $(VENV)/.stamp-demo
-	$(BIN)/autobct demo
+demo: .venv/demo/.installed
+	.venv/demo/bin/autobct demo
 
-test: $(VENV)/.stamp-test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --cov --cov-report=term --cov-fail-under=95
+test: .venv/test/.installed
+	@$(ONE_THREAD) .venv/test/bin/python -m tools.run_tests
 
-lint: $(VENV)/.stamp-lint
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+test-slow: .venv/slow/.installed
+	@$(ONE_THREAD) .venv/slow/bin/python -m tools.run_tests --slow
 
-bench: $(VENV)/.stamp-bench
-	$(BIN)/python benchmarks/speed.py --write
-	$(BIN)/python benchmarks/dimensions.py --write
-	$(BIN)/python benchmarks/optimality.py --write
-	@if [ -n "$(DATA)" ]; then echo "$(BIN)/python benchmarks/peers.py --write"; \
-	    $(BIN)/python benchmarks/peers.py --seeds 3 --workers 2 --write --data "$(DATA)"; \
+lint: .venv/lint/.installed
+	.venv/lint/bin/ruff check .
+	.venv/lint/bin/ruff format --check .
+	.venv/lint/bin/mypy
+	.venv/lint/bin/lint-imports
+
+bench: .venv/bench/.installed
+	.venv/bench/bin/python benchmarks/speed.py --write
+	.venv/bench/bin/python benchmarks/dimensions.py --write
+	.venv/bench/bin/python benchmarks/optimality.py --write
+	@if [ -n "$(DATA)" ]; then echo ".venv/bench/bin/python benchmarks/peers.py --write"; \
+	    .venv/bench/bin/python benchmarks/peers.py --seeds 3 --workers 2 --write --data "$(DATA)"; \
 	else echo "The comparison with other tuners needs data: say make bench DATA=FOLDER, or set AUTOBCT_DATA; see docs/peers.md"; fi
 
-docs: $(VENV)/.stamp-docs
-	$(BIN)/mkdocs build --strict --quiet
+docs: .venv/docs/.installed
+	.venv/docs/bin/mkdocs build --strict --quiet
 
-paper: $(VENV)/.stamp-demo
-	$(ONE_THREAD) $(BIN)/python -m tools.paper_page
+paper: .venv/demo/.installed
+	$(ONE_THREAD) .venv/demo/bin/python -m tools.paper_page
 
-docs-images: $(VENV)/.stamp-demo
-	$(ONE_THREAD) $(BIN)/python -m tools.docs_images
+docs-images: .venv/demo/.installed
+	$(ONE_THREAD) .venv/demo/bin/python -m tools.docs_images
 
-$(VENV)/.stamp-venv:
+# Made from nothing, so that it holds what its extras bring and not what some other target once needed.
+.venv/%/.installed: pyproject.toml constraints.txt
 	@for python in $(PYTHONS); do \
 	    if "$$python" -c '$(FITS)' >/dev/null 2>&1; then \
-	        echo "making $(VENV) with $$("$$python" --version)"; \
-	        "$$python" -m venv --clear $(VENV) && touch $@; exit; \
+	        echo "Making .venv/$* with $$("$$python" --version) and autobct[$(EXTRAS_$*)]; this is done once."; \
+	        "$$python" -m venv --clear .venv/$* || exit 1; \
+	        .venv/$*/bin/python -m pip --disable-pip-version-check install -qq -c constraints.txt -e '.[$(EXTRAS_$*)]' || exit 1; \
+	        touch $@; exit; \
 	    fi; \
 	done; \
 	echo "No Python 3.11 or newer with its venv module was found (tried: $(PYTHONS)); install one, or say make PYTHON=/path/to/python." >&2; \
 	exit 1
 
-$(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt
-	@echo "installing autobct[$(EXTRAS_$*)] into $(VENV)"
-	@$(PIP) -e '.[$(EXTRAS_$*)]'
-	@touch $@
-
 clean:
-	rm -rf $(VENV) .venv-peers build dist site htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers build dist site htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf autobct-demo*
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -74,11 +74,13 @@ def test_the_demo_draws_its_figure(quick_demo):
     assert imread(figure).std() > 0.05
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_first_forest():
     first, again = (table_of(run("demo", "--quick", "--depth", "1", "--seed", "7").output)[0] for _ in range(2))
     assert first[1] == again[1]  # the score; times vary
 
 
+@pytest.mark.slow
 def test_recall_and_an_svg_file(in_an_empty_folder):
     result = run("demo", "--quick", "--recall", "--figure", "beliefs.svg")
     assert result.exit_code == 0, result.output

@@ -34,6 +34,7 @@ def test_there_are_pages_to_run() -> None:
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.slow
 def test_what_stands_on_a_page_works(page: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")

@@ -111,6 +111,7 @@ def test_a_missing_file_is_named(tmp_path):
         read_prior(tmp_path / "none.toml")
 
 
+@pytest.mark.slow
 def test_bounds_for_a_prior_of_the_users(network_file, tmp_path):
     result = run("certify", network_file, "--prior", written(tmp_path), "--seconds", 1, "--seed", 4)
     assert result.exit_code == 0, result.output
@@ -119,6 +120,7 @@ def test_bounds_for_a_prior_of_the_users(network_file, tmp_path):
         assert words in result.output
 
 
+@pytest.mark.slow
 def test_bounds_follow_the_table(network_file):
     result = run("certify", network_file, "--prior", "fraud", "--draws", 10, "--seconds", 0.5)
     assert result.exit_code in (0, 1)

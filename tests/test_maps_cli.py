@@ -178,6 +178,7 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path):
     assert path.read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_a_forest_build_shows_plain_lines_and_leaves_only_the_map(tmp_path):
     pytest.importorskip("sklearn")
     path = tmp_path / "map.safetensors"
@@ -200,6 +201,7 @@ def test_an_interrupted_build_says_how_to_go_on(tmp_path, monkeypatch):
     assert "the same command goes on from there" in result.output
 
 
+@pytest.mark.slow
 def test_another_build_under_the_same_name_is_refused(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     path = tmp_path / "map.safetensors"
@@ -218,6 +220,7 @@ def test_another_build_under_the_same_name_is_refused(tmp_path, monkeypatch):
     assert "there: seed: 0\nasked: seed: 5" in result.output
 
 
+@pytest.mark.heavy
 def test_a_network_build_from_the_command_line(tmp_path):
     pytest.importorskip("torch")
     path = tmp_path / "map.safetensors"
@@ -228,6 +231,7 @@ def test_a_network_build_from_the_command_line(tmp_path):
     assert "judged when built" in run("info", path).output
 
 
+@pytest.mark.heavy
 def test_certify_prints_a_table(network_file):
     pytest.importorskip("torch")
     result = run("certify", network_file, "--draws", 30, "--prior", "fraud", "--seed", 3, "--seconds", 0)
@@ -236,6 +240,7 @@ def test_certify_prints_a_table(network_file):
     assert "seed 3, 30 draws a prior, price 0.16, torch on cpu" in result.output
 
 
+@pytest.mark.slow
 def test_certify_without_torch_says_that_it_is_slow(network_file):
     result = autobct_without("torch", "certify", network_file, "--draws", 10, "--prior", "intel", "--seconds", 0)
     assert result.returncode in (0, 1), result.stderr
@@ -243,6 +248,7 @@ def test_certify_without_torch_says_that_it_is_slow(network_file):
     assert "10 draws a prior, price 0.16, NumPy" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_bad_forest_is_found_out(forest_file):
     result = run("certify", forest_file, "--draws", 60, "--prior", "synthetic", "--seconds", 0)
     assert result.exit_code == 1

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from tests.report.cases import HOSTILE, Document
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from autobct.cli import app
 

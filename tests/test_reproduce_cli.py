@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from tests.paper.tables import made_folder
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from autobct.cli import app
 from autobct.paper.experiments import EXPERIMENTS

@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from tests.run.cases import TOML, write_job
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from autobct.cli import app
 

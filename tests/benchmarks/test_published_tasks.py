@@ -7,6 +7,8 @@ import pytest
 from surfaces import NoDataError, folder
 from tasks import HELD_OUT, PUBLISHED, named, published
 
+pytestmark = pytest.mark.heavy
+
 pytest.importorskip("onnxruntime", reason="the surrogates need onnxruntime: pip install 'autobct[peers]'")
 try:
     folder()

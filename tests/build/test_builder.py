@@ -29,6 +29,8 @@ from autobct.value.features import references_first
 from autobct.value.map import mismatches
 from autobct.value.state import Terms, view
 
+pytestmark = pytest.mark.heavy
+
 TINY = Settings(states=48, steps=6, batch=16, runs=3, rounds=2, longest=4, hidden=8, chunk=32)
 REQUEST = BuildRequest(settings=TINY, draws=0)
 

@@ -38,6 +38,7 @@ def test_the_interval_is_in_the_users_units_and_in_order(policy, cost, recall) -
     assert found.candidates == 7
 
 
+@pytest.mark.slow
 def test_a_map_of_the_callers() -> None:
     policy = mapped(random_map((1, "linear", True)))
     found = tuner(policy, "linear", True).certificate(seconds=0.2)
@@ -45,6 +46,7 @@ def test_a_map_of_the_callers() -> None:
     assert "value map of the caller's" in str(found)
 
 
+@pytest.mark.slow
 def test_units_scale_the_interval() -> None:
     small, large = (
         Tuner(
@@ -56,6 +58,7 @@ def test_units_scale_the_interval() -> None:
     assert large.upper.mean == pytest.approx(100 * small.upper.mean, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_score_that_is_minimized_is_the_mirror_image() -> None:
     told = {"price": 0.01, "score_range": (0.0, 1.0), "cost_range": (0.1, 1.0), "candidates": 5, "policy": relaxed(1)}
     up, down = (
@@ -69,11 +72,13 @@ def test_a_score_that_is_minimized_is_the_mirror_image() -> None:
     assert "no policy comes below" in str(down)
 
 
+@pytest.mark.slow
 def test_a_log_scale_of_scores() -> None:
     found = tuner(relaxed(1), "linear", True, score_range=AffineLog(0.1, 1.0)).certificate(seconds=0.1)
     assert 0 < found.at_least <= found.at_most
 
 
+@pytest.mark.slow
 def test_max_runs_are_kept() -> None:
     """A policy that may train once is worth V_1, whatever it would like."""
     one = tuner(relaxed(2), "linear", True, max_runs=1).certificate(seconds=0.3)
@@ -82,6 +87,7 @@ def test_max_runs_are_kept() -> None:
     assert one.capped == 0.0
 
 
+@pytest.mark.slow
 def test_progress_is_told() -> None:
     shares = []
     tuner(relaxed(1), "linear", True).certificate(seconds=0.2, progress=lambda share, text: shares.append(share))

@@ -229,6 +229,7 @@ def test_the_original_transactions_equal_the_copy(tmp_path: Path) -> None:
         fraud.load_transactions(tmp_path)
 
 
+@pytest.mark.heavy
 def test_parquet_copies_are_read(tmp_path: Path) -> None:
     arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 from tests.paper import paper_data
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
@@ -48,10 +48,23 @@ def short(one: Experiment) -> Experiment:
     return replace(one, space={"epochs": Int(1, 2)}, price=dear)
 
 
-@pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
+def on_numpy(one: Experiment) -> bool:
+    return not one.table.startswith(TORCH)
+
+
+@pytest.mark.parametrize("one", [*filter(on_numpy, EXPERIMENTS.values())], ids=lambda one: one.name)
 def test_every_experiment_trains_and_stops(one: Experiment, folder: Path) -> None:
-    if one.table.startswith(TORCH):
-        pytest.importorskip("torch", reason="torch is not installed")
+    trains_and_stops(one, folder)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("one", [*itertools.filterfalse(on_numpy, EXPERIMENTS.values())], ids=lambda one: one.name)
+def test_every_experiment_with_networks_trains_and_stops(one: Experiment, folder: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    trains_and_stops(one, folder)
+
+
+def trains_and_stops(one: Experiment, folder: Path) -> None:
     one = short(one)
     train = training(one.table, folder, "cpu")
     factor = live_factor(one, train)

@@ -20,6 +20,8 @@ from autobct.paper.data.scenes import Scenes, load_scenes
 from autobct.paper.device import batches, device_named, seeded
 from autobct.paper.scores import f_beta
 
+pytestmark = pytest.mark.heavy
+
 CPU = torch.device("cpu")
 
 

@@ -9,6 +9,8 @@ import pytest
 from autobct.paper.data import fraud, higgs, patches, scenes
 from autobct.paper.data.files import data_folder
 
+pytestmark = pytest.mark.heavy
+
 
 def folder_with(name: str) -> Path:
     if not os.environ.get("AUTOBCT_DATA"):

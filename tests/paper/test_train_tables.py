@@ -13,6 +13,8 @@ from tests.paper import paper_data
 
 from autobct.paper.table import read_table
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

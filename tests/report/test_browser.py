@@ -7,7 +7,7 @@ from tools.chromium import browser, find_chromium
 from autobct.report.page import page_of
 from autobct.report.telling import story_of
 
-pytestmark = pytest.mark.skipif(find_chromium() is None, reason="needs chromium")
+pytestmark = [pytest.mark.heavy, pytest.mark.skipif(find_chromium() is None, reason="needs chromium")]
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,7 @@ def test_the_table_is_empty_where_a_parameter_did_not_exist(result) -> None:
     assert all(float(value) >= 1 for value in depth if value)
 
 
+@pytest.mark.slow
 def test_the_page_draws_what_exists_in_the_model_to_use(result, tmp_path) -> None:
     page = tmp_path / "report.html"
     result.report(page)

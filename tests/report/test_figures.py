@@ -152,6 +152,7 @@ def test_saved_files_are_images(problem, tmp_path):
     assert ElementTree.parse(tmp_path / "beliefs.SVG").getroot().tag.endswith("svg")
 
 
+@pytest.mark.slow
 def test_the_same_history_gives_the_same_file(problem, tmp_path):
     for name in ("one.svg", "two.svg"):
         save_figure(belief_figure(problem, paper_history()), tmp_path / name)

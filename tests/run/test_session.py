@@ -15,7 +15,7 @@ import pytest
 from tests.run.cases import TOML, TRAIN, decided, told, tune, write_job
 
 from autobct.run import read_run
-from autobct.run.journal import JournalError, read_journal
+from autobct.run.journal import Journal, JournalError, read_journal
 from autobct.run.lock import LockedError, locked
 from autobct.run.process import Ended, Order
 from autobct.run.session import Ending
@@ -33,7 +33,15 @@ def cli(path: Path, *arguments: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-m", "autobct", "run", str(path), *arguments]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )
 
 
 def _text(path: Path) -> str:
@@ -107,6 +115,7 @@ def test_every_beginning_of_a_journal_goes_on_to_the_same_end(whole: tuple[Path,
         folder.rename(tmp_path / f"done-{number}")
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments(whole: tuple[Path, Ending], tmp_path: Path) -> None:
     slow = TRAIN.replace('echo "training', 'sleep 0.1\necho "training')
     path, rng = write_job(tmp_path, script=slow), random.Random(6)
@@ -409,3 +418,14 @@ def test_a_flood_is_told_and_bounded(tmp_path: Path) -> None:
     assert (tmp_path / "tune.run" / "runs" / "0001" / "stdout.txt").stat().st_size < 101_000
     [record] = [record for record in read_journal(tmp_path / "tune.run" / "journal.jsonl") if record["kind"] == "told"]
     assert record["notes"][0].startswith("it printed more than is kept, ")
+
+
+def test_a_journal_that_is_refused_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_job(tmp_path, TOML + "[limits]\nmax_runs = 1\n")
+    tune(path)
+    path.write_text(path.read_text().replace("0.02", "0.03"))
+    closed: list[Journal] = []
+    monkeypatch.setattr(Journal, "close", lambda journal: closed.append(journal))
+    with pytest.raises(SettingsError, match="price changed since"):
+        tune(path)
+    assert len(closed) == 1

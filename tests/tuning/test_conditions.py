@@ -90,6 +90,7 @@ def test_what_does_not_exist_makes_no_two_controls_of_one(told: dict[str, Parame
 
 @settings(max_examples=60, deadline=None)
 @given(spaces(), st.integers(0, 2**32 - 1))
+@pytest.mark.slow
 def test_candidates_are_params_that_exist_no_two_alike(told: dict[str, Parameter], seed: int) -> None:
     space = Space.of(told)
     even = spread(space, size=60)

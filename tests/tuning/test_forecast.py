@@ -25,6 +25,7 @@ def test_one_run_is_what_the_first_decision_expects() -> None:
     assert told.scores.std() == pytest.approx(sd, rel=0.06)
 
 
+@pytest.mark.slow
 def test_it_keeps_what_the_value_promises() -> None:
     """V_2 with two runs at most is the expected net score, overheads included."""
     tuner = Tuner(LINE, price=0.05, policy=exact(2), prior="paper", candidates=21, cost_range=(0.5, 2), recall=False)

@@ -202,6 +202,7 @@ def test_a_plateau_ends_it() -> None:
     assert 2 <= len(trained) <= 40
 
 
+@pytest.mark.slow
 def test_time_and_memory_stay_the_same_after_many_runs() -> None:
     made = tuner(price=1e-9, overhead=0.0)
     rng = np.random.default_rng(0)

@@ -92,6 +92,7 @@ def test_relaxed_use_is_the_same_map_for_ever() -> None:
 
 
 @pytest.mark.parametrize("game", [(1, "log-linear", True), (1, "linear", False), (2, "linear", True)])
+@pytest.mark.slow
 def test_on_the_fly_steps_on_top_of_a_map(game: tuple[int, str, bool]) -> None:
     value_map, controls = random_map(game), lattice(7, game[0])
     state, terms = random_map_state(game, controls, np.random.default_rng(3))

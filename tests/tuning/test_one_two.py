@@ -148,6 +148,7 @@ def test_the_same_history_decides_the_same_to_the_last_bit(space: dict[str, Any]
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
+@pytest.mark.slow
 def test_everything_one_may_ask_about_it(space: dict[str, Any]) -> None:
     tuner = Tuner(space, price=0.02, max_runs=4)
     play(tuner, hill)

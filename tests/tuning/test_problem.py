@@ -206,7 +206,7 @@ TWO_D = paper_prior("cnn-2d")
         ({"price": -1}, "price must be positive.*write it as"),
         ({"price": 0}, "price must be positive.*write it as"),
         ({"price": math.nan}, "price must be positive and finite.*write it as"),
-        ({"price": "0.01 per parsec"}, "price has the unknown unit 'parsec'; use"),
+        ({"price": "0.01 per parsec"}, "price '0.01 per parsec' has the unknown unit 'parsec'; use"),
         ({"price": None}, "price must be a number or text.*write it as"),
         ({"score_range": (1, 0)}, r"score_range is reversed.*write \(0, 1\)"),
         ({"score_range": (1, 1)}, "score_range is empty.*write"),

@@ -108,7 +108,7 @@ def test_settings_are_plain_and_make_the_same_problem_again() -> None:
     space = {"x": Float(0, 1), "n": Int(1, 9, log=True), "c": Categorical(["a", None, (1, 2), print])}
     tuner = Tuner(
         space,
-        price="1% per 10min",
+        price="0.01 per 10min",
         direction="minimize",
         score_range=(0, 5),
         cost_range=(1, 60),

@@ -34,6 +34,7 @@ VALUES = {
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.fixed_dictionaries(VALUES), min_size=2, max_size=12))
+@pytest.mark.slow
 def test_candidates_are_the_rows_to_the_last_bit(rows: list[dict[str, Any]]) -> None:
     numbers = all(type(row["mixed"]) in (int, float) for row in rows)
 
@@ -236,6 +237,7 @@ def test_what_does_not_go_with_a_table() -> None:
         autobct.Tuner(table, price=1, guess={"depth": 17})
 
 
+@pytest.mark.slow
 def test_a_thousand_choices() -> None:
     choices = [f"word {k}" for k in range(1000)]
     space = {"word": Categorical(choices), "x": Float(0, 1), "on": Categorical(["a"], when={"word": choices[:3]})}

@@ -390,6 +390,7 @@ def test_the_horizon_of_the_exact_method(horizon: int) -> None:
     assert stop.reason == "horizon"
 
 
+@pytest.mark.slow
 def test_a_decision_needs_no_more_after_many_runs_than_after_few() -> None:
     """Time per decision is that of the arrays it works on: their sizes do not grow with the history."""
     sizes = {}

@@ -119,6 +119,7 @@ def test_a_certificate_brackets_and_says_so() -> None:
         assert words in str(found)
 
 
+@pytest.mark.slow
 def test_two_seeds_give_intervals_that_overlap() -> None:
     start = prior_state(count=7)
     one, two = (certify(start, RECALL, {"depth 1": depth(1)}, seconds=1.0, seed=seed) for seed in (1, 2))
@@ -126,6 +127,7 @@ def test_two_seeds_give_intervals_that_overlap() -> None:
     assert two.at_least < one.at_most
 
 
+@pytest.mark.slow
 def test_the_better_policy_is_chosen_on_other_draws() -> None:
     start = prior_state(count=7)
     found = certify(start, RECALL, {"poor": never_stops, "good": depth(2)}, seconds=0.5, seed=0)
@@ -133,6 +135,7 @@ def test_the_better_policy_is_chosen_on_other_draws() -> None:
 
 
 @pytest.mark.parametrize("cov", [np.zeros((4, 4)), np.diag([0.0, 1.0, 0.0, 0.0])], ids=["truth", "singular"])
+@pytest.mark.slow
 def test_a_truth_has_an_interval_of_length_zero_and_a_singular_prior_one_that_brackets(cov) -> None:
     truth = Truth(np.array([0.4, 0.5, -1.0, 0.2]), np.array([1.0, 0.3, 0.0, 0.0])).belief()
     belief = replace(truth, score=Gaussian(truth.score.mean, cov))
@@ -145,6 +148,7 @@ def test_a_truth_has_an_interval_of_length_zero_and_a_singular_prior_one_that_br
         assert found.lower.mean == pytest.approx(float(one_run_value(start, RECALL)), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_policy_that_never_stops_is_reported_and_not_waited_for() -> None:
     start = prior_state(count=5)
     found = certify(start, RECALL, {"spree": never_stops}, seconds=1.0, seed=0)
@@ -184,6 +188,7 @@ def test_limits_are_wider_for_more_confidence_and_fewer_draws() -> None:
     assert certificate(0.95, 5).at_least < certificate(0.95, 50).at_least
 
 
+@pytest.mark.slow
 def test_certain_decisions() -> None:
     """With a known good model in hand and dear runs it is certain to stop; with cheap runs, to train."""
     start = prior_state(count=7)
@@ -195,6 +200,7 @@ def test_certain_decisions() -> None:
     assert certified_decision(hand, Terms(1e-3, recall=True)) == "train"
 
 
+@pytest.mark.slow
 def test_from_training_over_not_knowing_to_stopping() -> None:
     """The better the known model in hand, the less is to be gained by going on; between the bounds neither is sure."""
     start = prior_state(count=7)

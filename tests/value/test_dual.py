@@ -35,6 +35,7 @@ def solved(request) -> Solved:
     return PROBLEMS[request.param]()
 
 
+@pytest.mark.slow
 def test_the_bound_is_above_the_exact_value_and_near_it(solved: Solved) -> None:
     found = upper_estimate(solved.start, solved.terms, effort=1e-5, repetitions=4, seed=0)
     assert found.mean > solved.low - 3 * found.error
@@ -42,6 +43,7 @@ def test_the_bound_is_above_the_exact_value_and_near_it(solved: Solved) -> None:
     assert found.error < 0.01
 
 
+@pytest.mark.slow
 def test_more_effort_gives_a_tighter_bound(solved: Solved) -> None:
     rough, fine = (upper_estimate(solved.start, solved.terms, effort=e, repetitions=6, seed=1) for e in (1.0, 1e-3))
     clairvoyant = clairvoyant_mean(solved.start, solved.terms, 4096, rng=np.random.default_rng(0))
@@ -91,6 +93,7 @@ def test_searches_side_by_side_are_those_one_by_one() -> None:
     assert together.std() > 1e-3
 
 
+@pytest.mark.slow
 def test_glances_take_luck_out_of_the_bound_and_leave_its_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     state = prior_state(count=9)
 

@@ -72,6 +72,7 @@ def test_at_a_truth_with_a_model_in_hand(seed: int) -> None:
 
 @pytest.mark.parametrize("terms", ALL_TERMS, ids=TERMS_IDS)
 @given(seed=SEEDS, shift=st.floats(-5, 5))
+@pytest.mark.slow
 def test_shift(terms: Terms, seed: int, shift: float) -> None:
     belief, model = random_weights(seed), random_model(seed, terms.cost_model)
     lifted = Belief(Gaussian(belief.score.mean + shift * np.eye(4)[0], belief.score.cov), belief.cost)
@@ -85,6 +86,7 @@ def test_shift(terms: Terms, seed: int, shift: float) -> None:
 
 @pytest.mark.parametrize("terms", ALL_TERMS, ids=TERMS_IDS)
 @given(seed=SEEDS, a=st.floats(0.1, 10), b=st.floats(0.1, 10))
+@pytest.mark.slow
 def test_units(terms: Terms, seed: int, a: float, b: float) -> None:
     """Scores times a, costs times b, price times a/b: every value times a."""
     belief, model = random_weights(seed), random_model(seed, terms.cost_model)

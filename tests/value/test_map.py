@@ -54,6 +54,7 @@ def lambda_of(state: State, value_map: ValueMap) -> float:
 
 
 @every_game
+@pytest.mark.heavy
 def test_it_gives_the_values_of_the_torch_network(game: Game) -> None:
     torch = pytest.importorskip("torch")
     from autobct.build.game import Beliefs, make_game, q_values

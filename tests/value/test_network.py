@@ -40,6 +40,7 @@ def test_it_is_the_plain_loop(widths: tuple[int, ...]) -> None:
     np.testing.assert_allclose(net(features), expected, atol=2e-6)
 
 
+@pytest.mark.heavy
 def test_it_is_what_torch_computes() -> None:
     torch = pytest.importorskip("torch")
     net = network(56, 64, 64, 1)

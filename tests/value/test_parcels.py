@@ -147,12 +147,14 @@ def test_the_bound_is_above_brute_force_where_runs_tell_of_others(
 
 
 @pytest.mark.parametrize("effort", [1e-2, 1e-3])
+@pytest.mark.slow
 def test_with_recall_the_bound_is_above_brute_force_where_one_control_is_cheap(effort: float) -> None:
     solved = few_controls(2, recall=True, cheapest=0.05)
     found = upper_estimate(solved.start, solved.terms, effort=effort, repetitions=8, seed=4)
     assert found.mean > solved.low - 3 * found.error
 
 
+@pytest.mark.slow
 def test_parcels_make_the_bound_tighter_where_a_control_is_nearly_free(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = nearly_free()
     with_parcels = upper_estimate(solved.start, solved.terms, effort=2e-3, repetitions=6, seed=5)

@@ -32,6 +32,7 @@ def test_any_guess_gives_a_bound(guess: str, depth: int) -> None:
     assert found.mean > solved.low - 3 * found.error
 
 
+@pytest.mark.slow
 def test_a_good_guess_gives_a_tight_bound_and_little_noise() -> None:
     """V_2 is nearly the value here."""
     solved = few_controls(2, recall=True)

@@ -159,9 +159,10 @@ def _pattern(value: Any, what: str) -> str:
 
 def _tuning(top: Table) -> dict[str, Any]:
     """Arguments of the tuner, as they were written; each is checked where it is."""
+    scores = top.get("score_range", _range("score_range"))
     told = {
-        "price": top.need("price", _price, 'price = "0.01 per 30s"'),
-        "score_range": top.get("score_range", _range("score_range")),
+        "price": top.need("price", _price(scores), 'price = "0.01 per 30s"'),
+        "score_range": scores,
         "score_noise": top.get("score_noise", _noise),
         "cost_range": top.get("cost_range", _range("cost_range", least=0.0)),
         "direction": top.get("direction", one_of("maximize", "minimize")),
@@ -175,9 +176,14 @@ def _tuning(top: Table) -> dict[str, Any]:
     return {key: value for key, value in told.items() if value is not None}
 
 
-def _price(value: Any) -> Any:
-    parse_price(value)
-    return value
+def _price(scores: list[float] | None) -> Any:
+    """A check of a price; what a point is depends on the range of scores."""
+
+    def check(value: Any) -> Any:
+        parse_price(value, None if scores is None else (scores[0], scores[1]))
+        return value
+
+    return check
 
 
 def _noise(value: Any) -> float | str:

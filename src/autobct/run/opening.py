@@ -65,13 +65,16 @@ def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
         header = {**job.said, "settings": job.settings.digest, "seed": job.settings.seed, "versions": versions()}
         return Journal.start(path, **header), [{"kind": "header", **header}]
     journal, records = Journal.resume(path)
-    if "toml" not in records[0]:
-        raise JournalError(f"{str(job.folder)!r} was stored from Python; give another folder with --dir")
-    check_same_problem(job, records)
-    last = [record for record in records if "toml" in record][-1]
-    if last["toml"] != job.toml:
-        journal.add("resumed", **job.said)
-        records.append({"kind": "resumed", **job.said})
+    with contextlib.ExitStack() as unless_refused:
+        unless_refused.callback(journal.close)
+        if "toml" not in records[0]:
+            raise JournalError(f"{str(job.folder)!r} was stored from Python; give another folder with --dir")
+        check_same_problem(job, records)
+        last = [record for record in records if "toml" in record][-1]
+        if last["toml"] != job.toml:
+            journal.add("resumed", **job.said)
+            records.append({"kind": "resumed", **job.said})
+        unless_refused.pop_all()
     return journal, records
 
 

@@ -62,6 +62,7 @@ class Ended:
     capped:     what ended it though it was not its fault: "interrupted", or a limit of the whole tuning
     trouble:    why not all it printed could be kept, e.g. that the disk is full
     notes:      sentences about what else there is to know, e.g. that output was left out
+    by_itself:  it was started and ended without being told to, well or badly
     """
 
     wall: float
@@ -70,6 +71,7 @@ class Ended:
     notes: tuple[str, ...] = ()
     capped: str | None = None
     trouble: str | None = None
+    by_itself: bool = False
 
 
 def run_program(order: Order, *, interrupts: Interrupts | None = None, hold: int | None = None) -> Ended:
@@ -128,7 +130,8 @@ def _ended(answer: dict[str, object], order: Order) -> Ended:
     reason = reasons.get(str(answer["why"]), TIMEOUT)
     capped = None if reason == TIMEOUT else reason
     trouble = str(answer["output_trouble"]) if answer["output_trouble"] else None
-    return Ended(wall, cpu, _failure(answer, order), tuple(notes), capped, trouble)
+    by_itself = answer["why"] is None and isinstance(answer["code"], int)
+    return Ended(wall, cpu, _failure(answer, order), tuple(notes), capped, trouble, by_itself)
 
 
 def _failure(answer: dict[str, object], order: Order) -> str | None:

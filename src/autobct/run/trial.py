@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from autobct.run.interrupts import Interrupts
+from autobct.run.last_words import last_words
 from autobct.run.process import TIMEOUT, Ended, Order, run_program
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
-from autobct.run.settings import Settings
+from autobct.run.settings import Program, Settings
 from autobct.run.template import as_text, filled, has_all
 from autobct.tuning.decision import Train
 
@@ -127,7 +128,9 @@ class Trainer:
         ended = run_program(order, interrupts=self._interrupts, hold=self._hold)
         measured = {"wall": ended.wall, "cpu": ended.cpu}.get(settings.measure)
         if ended.failure is not None:
-            return Once(None, measured, ended.failure, ended, "" if ended.failure.endswith(TIMEOUT) else "program")
+            said = self._last_words(decision, order, repeat) if ended.by_itself else ""
+            fault = "" if ended.failure.endswith(TIMEOUT) else "program"
+            return Once(None, measured, ended.failure + said, ended, fault)
         cost = measured
         try:
             if measured is None:
@@ -136,7 +139,13 @@ class Trainer:
         except NoNumberError as missing:
             if ended.trouble is not None:  # a full disk is not the params' fault: the run is to be made again
                 raise OSError(errno.ENOSPC, ended.trouble, order.stdout) from None
-            return Once(None, cost, str(missing), ended, "" if isinstance(missing, NotFiniteError) else "output")
+            error = f"{missing}{self._last_words(decision, order, repeat)}"
+            return Once(None, cost, error, ended, "" if isinstance(missing, NotFiniteError) else "output")
+
+    def _last_words(self, decision: Train, order: Order, repeat: int) -> str:
+        """What the program wrote on stderr before it failed, without what [env] gave it."""
+        values = self._values(decision, repeat)
+        return last_words(order.stderr, _environment(self._settings.program, values))
 
     def _number(self, reading: Reading, values: Mapping[str, str], order: Order, before: Mapping[str, Stamp]) -> float:
         path = self._file(reading, values, order)
@@ -152,10 +161,9 @@ class Trainer:
         program, timeout = settings.program, settings.limits.timeout or math.inf
         suffix = "" if program.repeats == 1 else f".{repeat}"
         own = timeout <= allowance.seconds
-        env = {name: filled(value, values) for name, value in program.env.items() if has_all(value, values)}
         return Order(
             argv=tuple(filled(word, values) for word in program.command if has_all(word, values)),
-            env={**os.environ, **env},
+            env={**os.environ, **_environment(program, values)},
             directory=str(self._directory),
             stdout=str(place / f"stdout{suffix}.txt"),
             stderr=str(place / f"stderr{suffix}.txt"),
@@ -192,6 +200,11 @@ class Trainer:
         if scores and capped is None:
             return Outcome(statistics.median(scores), cost, None, wall, notes)
         return Outcome(None, cost, failed[-1], wall, notes, capped, trainings[-1].fault)
+
+
+def _environment(program: Program, values: Mapping[str, str]) -> dict[str, str]:
+    """What [env] adds to the environment; a value for a parameter that this run does not have is left out."""
+    return {name: filled(value, values) for name, value in program.env.items() if has_all(value, values)}
 
 
 def _params_json(decision: Train) -> str:

@@ -33,7 +33,8 @@ class Note:
     """Something to know about a run, told once.
 
     run:    its place in the history, from 0
-    about:  "score" or "cost", whichever left its range, or "width" of a score range that is far too wide
+    about:  "score" or "cost", whichever left its range; "width" of a score range that is far too wide; "price", where a
+            percent may not be 0.01
     """
 
     run: int

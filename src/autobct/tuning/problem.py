@@ -26,7 +26,7 @@ from autobct.tuning.first import first_belief
 from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
 from autobct.tuning.price import Price, parse_price
-from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log
+from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log, stated_ends
 from autobct.tuning.space import Space
 from autobct.tuning.table import Table
 from autobct.value.state import Terms
@@ -68,6 +68,11 @@ class Stated:
     learning: bool = False
     spreads: bool = False
     noise: float | None = None
+
+    @property
+    def scores(self) -> tuple[float, float] | None:
+        """Lowest and highest score, which say what a point is; None if nothing was said of them."""
+        return stated_ends(self.score_scale, self.score_known)
 
 
 Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
@@ -144,9 +149,10 @@ def problem_of(
     A range is widened when a run leaves it; a scale (`Affine`, `AffineLog`) or a prior fixes the units.
     """
     told: ProblemKeywords = {**DEFAULTS, **keywords}
-    told_space, told_price = Space.of(space), parse_price(price)
     prior, candidates, overhead = told.get("prior"), told.get("candidates"), told.get("overhead")
     score_range, cost_range = told.get("score_range"), told.get("cost_range")
+    told_space, score_scale = Space.of(space), _score_scale(score_range, told["direction"])
+    told_price = parse_price(price, stated_ends(score_scale, score_range is not None))
     own, learning = stated_prior(prior, told_space), prior is None
     check_flag(told["recall"], "recall")
     hints = hints_of(
@@ -157,7 +163,7 @@ def problem_of(
     fixed = own is not None
     least = 0.0 if learning else OVERHEAD
     stated = Stated(
-        _score_scale(score_range, told["direction"]),
+        score_scale,
         score_range is not None,
         _cost_range(cost_range),
         _TYPICAL_PRICE / told_price.per_cost,

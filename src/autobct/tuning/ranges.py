@@ -24,6 +24,7 @@ from scipy.special import wrightomega
 
 from autobct.belief.arrays import Array
 from autobct.tuning.history import Note, Run
+from autobct.tuning.price import doubt
 from autobct.tuning.problem import UNKNOWN_SPREAD, Ranges, ScaledProblem, put
 from autobct.tuning.scale import Affine, AffineLog, Scale, between
 
@@ -73,6 +74,8 @@ def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]
     """
     said = {note.about for note in told}
     found = {"score": _of_score(problem, run), "width": _of_width(problem, run), "cost": _of_cost(problem, run)}
+    if run.score is not None and not problem.stated.score_known:
+        found["price"] = doubt(problem.price, run.score)
     return [
         Note(number, about, f"Run {run.trial + 1} {text}.")
         for about, text in found.items()

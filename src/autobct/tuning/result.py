@@ -127,7 +127,8 @@ class Result:
         The runs are those that were made; only the question whether to stop is asked again after each of them.
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
-        return _what_ifs(self.tuner, [parse_price(price) for price in told])
+        scores = self.tuner.problem.stated.scores
+        return _what_ifs(self.tuner, [parse_price(price, scores) for price in told])
 
     def importance(self) -> dict[str, float]:
         """How much each parameter matters: its share of the variance of the estimated score over the space.

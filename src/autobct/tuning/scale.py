@@ -135,6 +135,14 @@ def is_log(scale: Scale) -> bool:
     return isinstance(scale.rising if isinstance(scale, Descending) else scale, AffineLog)
 
 
+def stated_ends(scale: Scale, known: bool) -> tuple[float, float] | None:
+    """Lowest and highest raw value, if they were stated.
+
+    None on a log scale: there a difference of 0.01 is one percent, whatever the values.
+    """
+    return (scale.low, scale.high) if known and not is_log(scale) else None
+
+
 def between(scale: Scale, low: float, high: float) -> Scale:
     """The same kind of scale with 0 and 1 where this one has `low` and `high`."""
     if isinstance(scale, Descending):
