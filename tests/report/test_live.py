@@ -88,7 +88,7 @@ def test_a_long_tuning_shows_its_end_and_at_last_all_of_it():
         screen.file.seek(0)
         screen.file.truncate()
 
-    options = {"price": 1e-9, "overhead": 0.0, "max_runs": 15, "policy": autobct.relaxed(depth=1)}
+    options = {"price": 1e-9, "overhead": 0.0, "max_runs": 15, "policy": autobct.relaxed(depth=1), "prior": "paper"}
     tuned({"x": autobct.Float(0, 1)}, callbacks=[LiveTable(screen), spy], **options)
     drawn = [frame.count("go on") for text in seen[:-1] for frame in text.split("decision")[1:]]
     assert max(drawn) == 5  # what fits beside the frame and the run under way

@@ -63,7 +63,7 @@ def test_a_gain_is_nothing_far_below_what_no_surface_explains() -> None:
     assert tuner.known.evidence is not None
     assert tuner.position().least == RESOLUTION * tuner.known.evidence.misfit.total
     own = Tuner({"x": Float(0, 1)}, price=0.16, prior=paper_prior("synthetic"))
-    assert own._position().least == 0.0
+    assert own.position().least == 0.0
 
 
 def test_nothing_is_charged_that_nobody_asked_for() -> None:

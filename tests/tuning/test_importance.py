@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import autobct
-from autobct.tuning.estimate import estimated_score
+from autobct.tuning.estimate import score_quantiles
 from autobct.tuning.fold import learned
 from autobct.tuning.history import Run
 from autobct.tuning.importance import importance
@@ -49,7 +49,8 @@ def test_it_is_the_total_effect_of_brute_force() -> None:
     result = tuned(lambda params: (scores[params["a"]] + 0.1 * (params["b"] == "q"), 1.0), space)
     known = learned(result.problem, result.history)
     a, b = np.eye(3), np.eye(2)
-    f = np.array([[estimated_score(known, np.concatenate([one, two])) for two in b] for one in a])
+    pairs = np.array([np.concatenate([one, two]) for one in a for two in b])
+    f = score_quantiles(known, pairs, (0.5,), noise=False)[0].reshape(3, 2)
     total_a = np.mean([(f[i, k] - f[j, k]) ** 2 for i, j, k in itertools.product(range(3), range(3), range(2))])
     total_b = np.mean([(f[i, k] - f[i, m]) ** 2 for i, k, m in itertools.product(range(3), range(2), range(2))])
     shares = result.importance()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -111,7 +112,7 @@ class Forecast:
 def forecast(tuner: Tuner, draws: int | None, left: Left | None, seed: int) -> Forecast:
     """Simulate tunings with the tuner's own policy; the tuner itself is left alone.
 
-    draws: how many; None for as many as `DECISIONS` allow, by how long the first of them are
+    draws: how many; None for as many as make `DECISIONS` together, at least `LEAST_DRAWS`
     """
     if draws is not None:
         whole_number(draws, "draws", example=100)
@@ -121,16 +122,20 @@ def forecast(tuner: Tuner, draws: int | None, left: Left | None, seed: int) -> F
     start.ask(left)  # the same in all games
     bounded = replace(start.known, problem=replace(start.problem, stated=tuner.problem.stated))
     truths = drawn_truths(bounded, MOST_DRAWS if draws is None else draws, rng=rng)
-    played = [_play(start.twin(), truth, left, rng) for truth in truths[: draws or LEAST_DRAWS]]
-    if draws is None:
-        simulated = sum(runs - len(tuner.history) for _, _, runs, _ in played)
-        affordable = DECISIONS * LEAST_DRAWS // max(simulated, 1)
-        played += [_play(start.twin(), truth, left, rng) for truth in truths[LEAST_DRAWS:affordable]]
+    played: list[tuple[float, float, int, bool]] = []
+    for truth in truths:
+        if draws is None and len(played) >= LEAST_DRAWS and _simulated(played, tuner) >= DECISIONS:
+            break
+        played.append(_play(start.twin(), truth, left, rng))
     score, cost, runs, ended = (np.array(column) for column in zip(*played, strict=True))
     problem = tuner.problem
     nets = np.array([problem.raw_net(h, t) for h, t in zip(score.tolist(), cost.tolist(), strict=True)])
-    decisions = int(runs.sum()) - len(runs) * len(tuner.history)
-    return Forecast(score, cost, runs, nets, float(1.0 - ended.mean()), decisions)
+    return Forecast(score, cost, runs, nets, float(1.0 - ended.mean()), _simulated(played, tuner))
+
+
+def _simulated(played: Sequence[tuple[float, float, int, bool]], tuner: Tuner) -> int:
+    """Decisions made in the simulated tunings."""
+    return sum(runs - len(tuner.history) for _, _, runs, _ in played)
 
 
 def _play(game: Tuner, truth: Truth, left: Left | None, rng: np.random.Generator) -> tuple[float, float, int, bool]:

@@ -91,8 +91,8 @@ class Memory:
         return " ".join(texts)
 
     def control(self, place: bytes) -> Array:
-        """The control (p,) of a finished run."""
-        return self.runs[self.finished[place]].control
+        """The control (p,) at a place."""
+        return np.frombuffer(place, dtype=np.float64)
 
     def believed_score(self, control: Array) -> float:
         """The estimated score (posterior median) at a control (p,), in the user's units."""

@@ -182,8 +182,9 @@ def _of_score(problem: ScaledProblem, run: Run) -> str:
 def _of_width(problem: ScaledProblem, run: Run) -> str:
     """What to say where the scores have shown that the range is much too wide; nothing otherwise."""
     stated, now = problem.stated, problem.score_scale
-    inside = 0.0 <= float(stated.score_scale.to_model(run.score or 0.0)) <= 1.0
-    if run.score is None or stated.fixed[0] or not inside or now.unit > _NARROWER * stated.score_scale.unit:
+    if run.score is None or stated.fixed[0] or now.unit > _NARROWER * stated.score_scale.unit:
+        return ""
+    if not 0.0 <= float(stated.score_scale.to_model(run.score)) <= 1.0:
         return ""
     name = "score_range=" if stated.score_known else "the default range "
     wide = f"{name}{_ends(stated.score_scale)} is far too wide for the scores so far"
