@@ -2,7 +2,10 @@
 
     python benchmarks/learned.py --weights FOLDER --data FOLDER --settings '[{"rule": "ratio"}]' --each 8 --seeds 2
 
-FOLDER has fold-0 .. fold-3.surrogate; a family is played by the network that has never seen it.
+FOLDER has fold-0 .. fold-3.surrogate (experiments/surrogate/weights); a family is played by the network that has never
+seen it.  Without --weights the default tuner plays.  Settings: rule "net" or "ratio" (what ranks), "told": false (without
+the range of scores), "first": "default" (the first run of the default tuner), or "weight" of the network in a mixture with
+the default surrogate.  The data folder holds hpo/ and, for the six families trained here, families.jsonl.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tasks import LEVELS, Question, Training, Tuner, play
+from tasks import LEVELS, Question, Training, Tuner, play, tuner_for
 
 import autobct
 from autobct.belief.surrogate.encoding import (
@@ -141,6 +144,7 @@ def learned_tuner(
     caution: float = 0.15,
     tail: float = 0.005,
     noisy: bool = True,
+    first: str = "network",
 ) -> Tuner:
     """rule: what ranks, "net" (improvement less cost) or "ratio"; stops when no net value is positive."""
 
@@ -151,7 +155,9 @@ def learned_tuner(
         runs: list[tuple[Any, float, float]] = []
         while len(runs) < question.cap:
             mind = Mind(network, layout, runs, question.price, question.score_range if told else None)
-            if not runs:
+            if not runs and first == "default":
+                control = tuner_for(question).ask().control
+            elif not runs:
                 before = mind.logits(even)[:, -4:].astype(float)
                 value = before[:, 0] - caution * np.exp(before[:, 1] + np.exp(2.0 * before[:, 3].clip(-5, 1)) / 2)
                 control = even[value.argmax()]
@@ -199,6 +205,62 @@ def _next(mind: Mind, space: Any, even: Any, runs: Any, rng: Any, rule: str, tai
     return found[key.argmax()] if (net > 0).any() else None
 
 
+def gains_at(mind: Mind, made: Any, controls: Any, tail: float = 0.005) -> tuple[Any, Any]:
+    """Expected improvement and cost at controls, in kappa, noise considered."""
+    best = (mind.predicted(made)[0] @ SCORES).max()
+    noise = mind.noise(made)
+    shares, costs = mind.predicted(controls, tail)
+    middle, width = shares @ SCORES, spread2(shares)
+    kept = np.sqrt(width / (width + noise + 1e-12))[:, None]
+    moved = middle[:, None] + kept * (SCORES - middle[:, None])
+    return np.sum(shares * np.maximum(moved - best, 0.0), axis=1), costs
+
+
+def mixed_tuner(network: Network, *, weight: float = 0.5, told: bool = True, how: str = "mean") -> Tuner:
+    """The ensemble and the network, their expected improvements averaged; candidates and first run of the default."""
+    from dataclasses import replace
+
+    from autobct.tuning.position import train_at
+    from autobct.value.acquisition import expected_improvement
+    from autobct.value.state import run_price
+
+    def tuner(question: Question, train: Training) -> int:
+        plain = {"price": question.price, "seed": question.seed, "max_runs": question.cap}
+        mind_tuner = tuner_for(question) if told else autobct.Tuner(question.space, **plain)
+        layout = layout_of(mind_tuner.problem.space)
+        runs: list[tuple[Any, float, float]] = []
+        while len(runs) < question.cap:
+            if not runs:
+                chosen = mind_tuner.ask()
+            else:
+                position = mind_tuner.position()
+                problem = position.problem
+                unit = problem.score_scale.unit
+                state = replace(position.state, feasibility=position.feasibility)
+                ei = expected_improvement(state, problem.terms) * unit
+                price = run_price(position.state, problem.terms) * unit
+                mind = Mind(network, layout, runs, question.price, question.score_range if told else None)
+                kappa = question.price * np.exp(np.mean(np.log([r[2] for r in runs])))
+                gain, cost = gains_at(mind, np.array([r[0] for r in runs]), problem.controls)
+                if how == "mean":
+                    both = (1 - weight) * ei + weight * kappa * gain
+                else:
+                    both = ei ** (1 - weight) * (kappa * gain) ** weight
+                costs = price ** (1 - weight) * (kappa * cost) ** weight
+                net = np.where(position.untried, -np.inf, both - costs)
+                if not (net > 0).any():
+                    break
+                key = np.where(net > 0, both / costs, -np.inf)
+                chosen = train_at(position, int(key.argmax()), position.stop_value)
+                mind_tuner.adopt(chosen)
+            score, spent = train(chosen.params)
+            mind_tuner.tell(chosen, score=score, cost=spent)
+            runs.append((chosen.control, score, spent))
+        return mind_tuner.best.trial
+
+    return tuner
+
+
 @cache
 def loaded(file: str) -> Network:
     return network_of(unpack(Path(file).read_bytes())[0])
@@ -210,7 +272,8 @@ def played(job: tuple[str, str, str, dict[str, Any], float, int]) -> tuple[str, 
     from benchmark_tasks import named_task
 
     task = named_task(name, data)
-    tuner = learned_tuner(loaded(weights), **settings) if weights else _present(**settings)
+    kind = mixed_tuner if "weight" in settings else learned_tuner
+    tuner = kind(loaded(weights), **settings) if weights else _present(**settings)
     outcome = play(tuner, task, level, seed)
     return name, task.family, level, seed, outcome.captured, outcome.trials
 
