@@ -3,9 +3,10 @@
     python benchmarks/learned.py --weights FOLDER --data FOLDER --settings '[{"rule": "ratio"}]' --each 8 --seeds 2
 
 FOLDER has fold-0 .. fold-3.surrogate (experiments/surrogate/weights); a family is played by the network that has never
-seen it.  Without --weights the default tuner plays.  Settings: rule "net" or "ratio" (what ranks), "told": false (without
-the range of scores), "first": "default" (the first run of the default tuner), or "weight" of the network in a mixture with
-the default surrogate.  The data folder holds hpo/ and, for the six families trained here, families.jsonl.
+seen it.  Without --weights the default tuner plays.  Settings: "rule", "net" or "ratio", is what ranks; "told": false
+leaves out the range of scores; "first": "default" takes the first run of the default tuner; "weight" is that of the
+network in a mixture with the default surrogate.  The data folder holds hpo/ and, for the six families trained here, the
+file families.jsonl (a copy of benchmarks/results/families.jsonl).
 """
 
 from __future__ import annotations

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from autobct.belief.surrogate.encoding import INPUTS, SLOT, SLOTS, Layout, slots_of, squash, unsquash
 from autobct.belief.surrogate.network import OUTPUTS, Network, network_of
+from autobct.maps.container import unpack
 
 WIDTH, HIDDEN, LAYERS = 64, 96, 2
 
@@ -122,3 +126,20 @@ def test_slots_hold_places_and_kinds() -> None:
     np.testing.assert_allclose(slots[0], [-0.5, 1, 1, 0, 0, 1, 0])
     np.testing.assert_allclose(slots[1], [1.0, 1, 0, 1, 0, 0, 0])
     assert not slots[2:].any()
+
+
+@pytest.mark.heavy
+def test_numpy_says_what_torch_says_of_the_trained_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    place = Path(__file__).resolve().parents[2] / "experiments" / "surrogate"
+    monkeypatch.syspath_prepend(str(place))
+    model = importlib.import_module("model")
+    weights, notes = unpack((place / "weights" / "all.surrogate").read_bytes())
+    sizes = {name: int(notes[name]) for name in ("width", "layers", "heads", "hidden")}
+    there = model.Network(**sizes)
+    there.load_state_dict({name: torch.tensor(array.astype(np.float32)) for name, array in weights.items()})
+    here, runs, candidates = network_of(weights), rows(12, 1), rows(40, 2)
+    with torch.no_grad():
+        mask = torch.ones(1, 12, dtype=torch.bool)
+        expected = there(torch.from_numpy(runs)[None], torch.from_numpy(candidates)[None], mask)[0].numpy()
+    np.testing.assert_allclose(here.predict(here.read(runs), candidates), expected, atol=1e-4)
