@@ -35,7 +35,7 @@ def hill(points):
 
 @pytest.fixture
 def task(tmp_path, monkeypatch):
-    monkeypatch.setattr("yardsticks._folder", lambda: tmp_path)
+    monkeypatch.setattr("yardsticks.kept_folder", lambda: tmp_path)
     return Task("hill", "made-up", {"x": autobct.Float(0, 1)}, hill, (0.0, 1.0), noise=0.003)
 
 

@@ -32,7 +32,7 @@ def line(points):
 
 @pytest.fixture
 def task(tmp_path, monkeypatch):
-    monkeypatch.setattr("yardsticks._folder", lambda: tmp_path)
+    monkeypatch.setattr("yardsticks.kept_folder", lambda: tmp_path)
     return Task("line", "made-up", {"x": autobct.Float(0, 1)}, line, (0.0, 1.0), noise=0.01)
 
 

@@ -166,10 +166,10 @@ def test_before_any_run_has_finished_stopping_is_worth_the_bottom_of_the_range()
         np.testing.assert_allclose(value, 0.4 * state.score.mean - run_price(state, RECALL), atol=1e-12)
 
 
-def test_the_best_of_those_worth_it_is_picked_and_else_the_most_valuable() -> None:
+def test_the_best_of_those_worth_it_is_picked_and_else_the_one_with_the_highest_priority() -> None:
     found = Assessment(np.array([0.5, 0.9, 0.7]), np.array([9.0, 1.0, 2.0]))
     assert [int(part) for part in pick(found, 0.4)] == [0, 1]
     assert [int(part) for part in pick(found, 0.6)] == [2, 1]  # the first is ranked highest, and is not worth it
-    assert [int(part) for part in pick(found, 0.9)] == [1, 0]
+    assert [int(part) for part in pick(found, 0.9)] == [0, 0]
     chosen, goes_on = pick(Assessment.by_value(np.array([[0.1, 0.3], [0.8, 0.2]])), np.array([0.5, 0.5]))
     assert (chosen.tolist(), goes_on.tolist()) == ([1, 0], [False, True])
