@@ -412,7 +412,10 @@ def wrong_table(results: dict[str, Any]) -> list[str]:
     rows = list(results["wrong"].values())
     names = list(dict.fromkeys(name for row in rows for name in row["losses"]))
     lines = ["### When the model is wrong: loss against knowing the truth", ""]
-    lines += ["| prior | truth | knowing the truth | " + " | ".join(names) + " |", "|---|---|---|" + "---|" * len(names)]
+    lines += [
+        "| prior | truth | knowing the truth | " + " | ".join(names) + " |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
     for row in rows:
         losses = [row["losses"].get(name) for name in names]
         shown = [
