@@ -52,7 +52,8 @@ def main() -> None:
             found[experiment.name] = one
             if not told.check:
                 draw_figure(experiment, one.replay)
-    sections = [glance(found), *methods(found), *(section(one, found.get(one.name)) for one in EXPERIMENTS.values())]
+    experiments = [section(one, found.get(one.name)) for one in EXPERIMENTS.values()]
+    sections = [glance(found), *methods(found), *notes_once(experiments)]
     page = PAGE.read_text(encoding="utf-8")
     head, tail = page.split(BEGIN)[0], page.split(END)[1]
     new = f"{head}{BEGIN}\n\n{chr(10).join(sections)}\n{END}{tail}"
@@ -138,6 +139,18 @@ def section(experiment: Experiment, found: Found | None) -> str:
             "",
         ]
     )
+
+
+def notes_once(sections: Sequence[str]) -> Iterator[str]:
+    """The sections without notes that an earlier one has already; a link leads there."""
+    first: dict[str, str] = {}
+    for text in sections:
+        name, lines = text.partition("\n")[0].removeprefix("### "), text.split("\n")
+        repeated = [line for line in lines if line.startswith("- ") and line in first]
+        links = ", ".join(f"[{at}](#{at})" for at in dict.fromkeys(first[line] for line in repeated))
+        also = [f"- See also the notes on {links}."] if links else []
+        first |= {line: name for line in lines if line.startswith("- ") and line not in first}
+        yield "\n".join([*(line for line in lines[:-1] if line not in repeated), *also, lines[-1]])
 
 
 def rounded(cells: Cells) -> Cells:
