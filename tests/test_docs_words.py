@@ -53,3 +53,16 @@ def test_guides_come_first_and_results_have_their_own_heading() -> None:
     assert headings == ["Home", "Guides", "How it works", "Reference", "Results and derivations"]
     results = navigation.partition("Results and derivations:")[2]
     assert all(page in results for page in ("peers.md", "optimality.md", "paper.md", "maps.md", "decisions/README.md"))
+
+
+def test_a_note_that_experiments_share_is_written_once() -> None:
+    pytest.importorskip("PIL")
+    pytest.importorskip("matplotlib")
+    from tools.paper_page import notes_once
+
+    sections = ["### a\ntable\n- one\n- two\n", "### b\n- one\n- three\n", "### c\n- three\n- one\n"]
+    assert list(notes_once(sections)) == [
+        sections[0],
+        "### b\n- three\n- See also the notes on [a](#a).\n",
+        "### c\n- See also the notes on [b](#b), [a](#a).\n",
+    ]
