@@ -46,11 +46,11 @@ DEFAULT = "default"
 VARIANTS: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Callable[..., Tuner]]] = {
     DEFAULT: ({}, autobct_tuner),
     "fixed scale, map": ({}, on_shipped_map),
-    "surfaces, improvement per cost": ({(first, "plain"): lambda space: False}, autobct_tuner),
-    "improvement per cost alone": ({(fitting, "DEAR"): np.inf}, autobct_tuner),
+    "surfaces, improvement per price": ({(first, "plain"): lambda space: False}, autobct_tuner),
+    "improvement per price alone": ({(fitting, "DEAR"): np.inf}, autobct_tuner),
     "map from half that price on": ({(fitting, "DEAR"): 2.5}, autobct_tuner),
     "map at any price": ({(fitting, "DEAR"): 0.0}, autobct_tuner),
-    "depth 2 where runs are not expensive": ({(choice, "ei_per_cost"): lambda: relaxed(depth=2)}, autobct_tuner),
+    "depth 2 where runs are not dear": ({(choice, "ei_per_cost"): lambda: relaxed(depth=2)}, autobct_tuner),
     "the same, first run by depth 2": (
         {(choice, "ei_per_cost"): lambda: relaxed(depth=2), (fitting, "by_ei_per_cost"): DEPTH_TWO},
         autobct_tuner,
