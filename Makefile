@@ -25,15 +25,15 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 .PHONY: help demo test test-slow lint bench docs docs-images paper clean
 
 help:
-	@echo "make demo         tune a real random forest and see why it stops (1 minute)"
-	@echo "make test         run the tests, with the coverage of the core packages (5 minutes on two cores)"
-	@echo "make test-slow    run the slow tests, and those that need torch, which it installs"
+	@echo "make demo         tune a random forest and see why it stops (1 minute)"
+	@echo "make test         run the tests, with coverage of the core packages (5 minutes on two cores)"
+	@echo "make test-slow    run the slow tests and those that need torch (installs it)"
 	@echo "make lint         check style, types and the direction of imports"
-	@echo "make bench        measure the time of a decision, how close to optimal the policies are, and (DATA=FOLDER) other tuners"
+	@echo "make bench        measure decision time, how close to optimal the policies are, and (with DATA=FOLDER) other tuners"
 	@echo "make docs         build the documentation into site/"
-	@echo "make docs-images  draw docs/img anew, with a real tuning and Chromium"
-	@echo "make paper        play the paper's experiments from their recorded tables into docs/paper.md"
-	@echo "make clean        remove everything these targets have made"
+	@echo "make docs-images  redraw docs/img from a real tuning, with Chromium"
+	@echo "make paper        replay the paper's experiments from recorded tables into docs/paper.md"
+	@echo "make clean        remove everything these targets created"
 
 demo: .venv/demo/.installed
 	.venv/demo/bin/autobct demo
@@ -56,7 +56,7 @@ bench: .venv/bench/.installed
 	.venv/bench/bin/python benchmarks/optimality.py --write
 	@if [ -n "$(DATA)" ]; then echo ".venv/bench/bin/python benchmarks/peers.py --write"; \
 	    .venv/bench/bin/python benchmarks/peers.py --seeds 3 --workers 2 --write --data "$(DATA)"; \
-	else echo "The comparison with other tuners needs data: say make bench DATA=FOLDER, or set AUTOBCT_DATA; see docs/peers.md"; fi
+	else echo "The comparison with other tuners needs data: run make bench DATA=FOLDER, or set AUTOBCT_DATA; see docs/peers.md"; fi
 
 docs: .venv/docs/.installed
 	.venv/docs/bin/mkdocs build --strict --quiet
@@ -71,13 +71,13 @@ docs-images: .venv/demo/.installed
 .venv/%/.installed: pyproject.toml constraints.txt
 	@for python in $(PYTHONS); do \
 	    if "$$python" -c '$(FITS)' >/dev/null 2>&1; then \
-	        echo "Making .venv/$* with $$("$$python" --version) and autobct[$(EXTRAS_$*)]; this is done once."; \
+	        echo "Making .venv/$* with $$("$$python" --version) and autobct[$(EXTRAS_$*)]; this happens once."; \
 	        "$$python" -m venv --clear .venv/$* || exit 1; \
 	        .venv/$*/bin/python -m pip --disable-pip-version-check install -qq -c constraints.txt -e '.[$(EXTRAS_$*)]' || exit 1; \
 	        touch $@; exit; \
 	    fi; \
 	done; \
-	echo "No Python 3.11 or newer with its venv module was found (tried: $(PYTHONS)); install one, or say make PYTHON=/path/to/python." >&2; \
+	echo "No Python 3.11 or newer with its venv module was found (tried: $(PYTHONS)); install one, or run make PYTHON=/path/to/python." >&2; \
 	exit 1
 
 clean:

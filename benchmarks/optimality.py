@@ -386,7 +386,7 @@ def table_of(cells: list[dict[str, Any]]) -> list[str]:
     names = [name for name in dict.fromkeys(name for cell in cells for name in cell["policies"]) if name != MAP]
     names.insert(0, MAP)
     order = sorted(cells, key=lambda c: (list(PAPER_PRIORS).index(c["prior"]), c["price"]))
-    head = ["| prior | price | no policy more than | map / bound | " + " | ".join(names) + " |"]
+    head = ["| prior | price | upper bound | map / bound | " + " | ".join(names) + " |"]
     return [*head, "|---|---|---|---|" + "---|" * len(names), *(row_of(cell, names) for cell in order)]
 
 
@@ -411,8 +411,11 @@ def wrong_table(results: dict[str, Any]) -> list[str]:
         return []
     rows = list(results["wrong"].values())
     names = list(dict.fromkeys(name for row in rows for name in row["losses"]))
-    lines = ["### When the model is wrong: loss against one who knows the truth", ""]
-    lines += ["| prior | truth | who knows gets | " + " | ".join(names) + " |", "|---|---|---|" + "---|" * len(names)]
+    lines = ["### When the model is wrong: loss against knowing the truth", ""]
+    lines += [
+        "| prior | truth | knowing the truth | " + " | ".join(names) + " |",
+        "|---|---|---|" + "---|" * len(names),
+    ]
     for row in rows:
         losses = [row["losses"].get(name) for name in names]
         shown = [

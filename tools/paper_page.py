@@ -52,7 +52,8 @@ def main() -> None:
             found[experiment.name] = one
             if not told.check:
                 draw_figure(experiment, one.replay)
-    sections = [glance(found), *methods(found), *(section(one, found.get(one.name)) for one in EXPERIMENTS.values())]
+    experiments = [section(one, found.get(one.name)) for one in EXPERIMENTS.values()]
+    sections = [glance(found), *methods(found), *notes_once(experiments)]
     page = PAGE.read_text(encoding="utf-8")
     head, tail = page.split(BEGIN)[0], page.split(END)[1]
     new = f"{head}{BEGIN}\n\n{chr(10).join(sections)}\n{END}{tail}"
@@ -63,7 +64,7 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """The tunings of one experiment: with the paper's method and with our policy, on the same luck."""
+    """The tunings of one experiment: with the paper's method and with our policy, with common random numbers."""
 
     replay: Replay
     theirs: Tunings
@@ -93,7 +94,7 @@ def glance(found: dict[str, Found]) -> str:
 
 
 def methods(found: dict[str, Found]) -> Iterator[str]:
-    """VI/Map against OTF on the same table and the same luck."""
+    """VI/Map against OTF on the same table with common random numbers."""
     for first, second in (("synthetic-map-2", "synthetic-otf"), ("synthetic-map-4", "synthetic-otf"), CNN_2D):
         if first in found and second in found:
             ours, theirs = found[first].theirs, found[second].theirs
@@ -103,8 +104,8 @@ def methods(found: dict[str, Found]) -> Iterator[str]:
             assert theirs.mean_nets is not None
             means = _gap(difference(ours.mean_nets, theirs.mean_nets))
             yield (
-                f"`{first}` less `{second}` on the same luck: net {net} ({means} by the average score of models "
-                f"trained like those returned), final h {score}; standard deviation of the "
+                f"`{first}` minus `{second}` with common random numbers: net {net} ({means} by the average score of "
+                f"models trained like those returned), final h {score}; standard deviation of the "
                 f"final h {ours.summary.score.sd or 0:.3f} against {theirs.summary.score.sd or 0:.3f}.\n"
             )
 
@@ -132,12 +133,24 @@ def section(experiment: Experiment, found: Found | None) -> str:
             "",
             *one_run(experiment, theirs),
             *readings(experiment, found),
-            f"![Belief before and after the tuning with seed 0](img/paper-{experiment.name}.png)",
+            f"![Estimates before and after the tuning with seed 0](img/paper-{experiment.name}.png)",
             "",
             *(f"- {line}" for line in (*experiment.unlike, machine(experiment, replay), surface(experiment, replay))),
             "",
         ]
     )
+
+
+def notes_once(sections: Sequence[str]) -> Iterator[str]:
+    """The sections without notes that an earlier one has already; a link leads there."""
+    first: dict[str, str] = {}
+    for text in sections:
+        name, lines = text.partition("\n")[0].removeprefix("### "), text.split("\n")
+        repeated = [line for line in lines if line.startswith("- ") and line in first]
+        links = ", ".join(f"[{at}](#{at})" for at in dict.fromkeys(first[line] for line in repeated))
+        also = [f"- See also the notes on {links}."] if links else []
+        first |= {line: name for line in lines if line.startswith("- ") and line not in first}
+        yield "\n".join([*(line for line in lines[:-1] if line not in repeated), *also, lines[-1]])
 
 
 def rounded(cells: Cells) -> Cells:
@@ -146,13 +159,13 @@ def rounded(cells: Cells) -> Cells:
 
 
 def compared(ours: Tunings, theirs: Tunings) -> str:
-    """By how much our policy does better, or worse, on the same luck."""
+    """By how much our policy does better, or worse, with common random numbers."""
     assert ours.mean_nets is not None
     assert theirs.mean_nets is not None
     observed, means = difference(ours.nets, theirs.nets), difference(ours.mean_nets, theirs.mean_nets)
     return (
-        f"Our policy less the paper's method, net on the same luck: {_gap(observed)} by the observed score of the "
-        f"returned model, {_gap(means)} by the average score of models trained like it."
+        f"Our policy minus the paper's method, net with common random numbers: {_gap(observed)} by the observed score "
+        f"of the returned model, {_gap(means)} by the average score of models trained like it."
     )
 
 
@@ -164,7 +177,7 @@ def one_run(experiment: Experiment, tunings: Tunings) -> list[str]:
     """The tuning with seed 0 line by line, and the paper's beside it where it is printed."""
     lines = ["Seed 0:", "", *markdown_lines(run_cells(tunings.played[0].lines)), ""]
     if experiment.published_run:
-        lines += ["The paper's run, and what its observations make of our filter and our values:", ""]
+        lines += ["The paper's run, and our filter and values given its observations:", ""]
         lines += [*markdown_lines(checked_cells(experiment)), ""]
     return lines
 
@@ -232,7 +245,7 @@ def surface(experiment: Experiment, replay: Replay) -> str:
         return f"h = {score:.2f}, t = {cost:.2f} at u = {', '.join(f'{u:g}' for u in control)}"
 
     places = list(dict.fromkeys([ends[0], final, ends[1]]))
-    return f"What there is to find, on average: {'; '.join(map(told, places))}."
+    return f"Average score and cost: {'; '.join(map(told, places))}."
 
 
 # figures ------------------------------------------------------------------------------------------------------------
