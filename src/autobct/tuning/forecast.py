@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LONGEST = 100
 """Further runs after which a simulated tuning is cut off."""
 
-DECISIONS = 200
+DECISIONS = 150
 """Simulated decisions of a forecast whose number of draws is not given, about.  docs/decisions/forecast.md."""
 
 LEAST_DRAWS, MOST_DRAWS = 8, 100

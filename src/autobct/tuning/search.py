@@ -56,6 +56,4 @@ def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
 
 def _with_more(found: Candidates, best: Array, size: int, rng: np.random.Generator) -> Candidates:
     """So many more candidates, around the best ones, (b, p)."""
-    problem = found.problem
-    controls = distinct([*problem.controls, *around(problem.space, best, rng=rng, size=size)])
-    return Candidates.of(replace(problem, controls=controls))
+    return found.with_those(list(around(found.problem.space, best, rng=rng, size=size)))

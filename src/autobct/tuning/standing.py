@@ -64,11 +64,17 @@ class Candidates:
 
     def with_those(self, controls: Sequence[Array]) -> Candidates:
         """And these, where they are not among them."""
-        more = {place_of(control): control for control in controls if place_of(control) not in self.places}
+        more = {place: control for control in controls if (place := place_of(control)) not in self.places}
         if not more:
             return self
-        together = np.concatenate([self.problem.controls, np.stack(list(more.values()))])
-        return Candidates.of(replace(self.problem, controls=together))
+        new = Candidates.of(replace(self.problem, controls=np.stack(list(more.values()))))
+        size = len(self.problem.controls)
+        return Candidates(
+            replace(self.problem, controls=np.concatenate([self.problem.controls, new.problem.controls])),
+            (_stacked(self.features[0], new.features[0]), _stacked(self.features[1], new.features[1])),
+            (_stacked(self.noise[0], new.noise[0]), _stacked(self.noise[1], new.noise[1])),
+            {**self.places, **{place: size + index for place, index in new.places.items()}},
+        )
 
     def excluded(self, memory: Memory) -> Indices:
         """Those whose run failed."""
@@ -78,6 +84,10 @@ class Candidates:
     def finished(self, memory: Memory) -> list[int]:
         """Those with a model that may be returned, in order of training."""
         return [self.places[place] for place in memory.finished]
+
+
+def _stacked(first: Array, second: Array) -> Array:
+    return np.concatenate([first, second])
 
 
 def kept(memory: Memory, candidates: Candidates, trained: Sequence[int]) -> Indices:
