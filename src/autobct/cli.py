@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="autobct",
-    help="Hyperparameter tuning that knows the price of training and when to stop.",
+    help="Hyperparameter tuning that knows what training costs and when to stop.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # a wrong option is answered with one plain sentence
@@ -49,23 +49,23 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Hyperparameter tuning that knows the price of training and when to stop."""
+    """Hyperparameter tuning that knows what training costs and when to stop."""
 
 
 @app.command()
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same data and forests.")] = 0,
-    figure: Annotated[Path, typer.Option(help="Where to draw the estimates: a .png or .svg file.")] = _FIGURE,
+    figure: Annotated[Path, typer.Option(help="File for a figure of the estimates, .png or .svg.")] = _FIGURE,
     recall: Annotated[
         bool, typer.Option("--recall/--last", help="Return the best forest, or the last one as in the paper.")
     ] = False,
     depth: Annotated[int, typer.Option(min=1, max=3, help="How many runs each decision looks ahead.")] = 2,
-    quick: Annotated[bool, typer.Option("--quick", help="A tenth of the data.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use a tenth of the data.")] = False,
 ) -> None:
-    """Tune the number of trees of a random forest, and watch why it stops."""
+    """Tune the number of trees of a random forest, and see why it stops."""
     try:
         from autobct.paper import synthetic
         from autobct.report import figures, table
@@ -96,7 +96,7 @@ def demo(
         maps_cli.fail(
             f"The figure '{figure}' could not be written ({error.strerror}); give another file with --figure."
         )
-    console.print(f"The estimates before and after each run are drawn in {figure}.", markup=False, soft_wrap=True)
+    console.print(f"{figure} shows the estimates before and after each run.", markup=False, soft_wrap=True)
 
 
 def _print_question(console: Console, sizes: tuple[int, int]) -> None:
@@ -104,8 +104,8 @@ def _print_question(console: Console, sizes: tuple[int, int]) -> None:
     _paragraph(
         console,
         f"A forest of 1 to 100 trees learns a 10 x 10 checkerboard from {sizes[0]:,} points and is scored by its "
-        f"accuracy on {sizes[1]:,} others. More trees tend to be more accurate, and take longer. After each forest "
-        "autobct updates its estimates for every number of trees, and trains another one only if that is worth "
+        f"accuracy on {sizes[1]:,} others. More trees tend to be more accurate but take longer. After each forest "
+        "autobct updates its estimates for every number of trees, and trains another forest only if that is worth "
         "the time.",
     )
 
@@ -115,14 +115,14 @@ def _print_units(console: Console, calibration: Calibration, price: float) -> No
     _paragraph(
         console,
         f"On this machine {calibration.trees} trees take {calibration.seconds:.2f} s, so one unit of cost is set to "
-        f"{unit:.2f} s: 100 trees cost about 0.9, as in the paper. The price: one second of training is worth "
+        f"{unit:.2f} s: 100 trees cost about 0.9, as in the paper. Price: one second of training is worth "
         f"{100 * price:.2f} percentage points of accuracy.",
     )
     _paragraph(
         console,
         f"h: score, 0 at 50 % accuracy and 1 at 100 %; t: cost, 1 at {unit:.2f} s; u: trees, 0 at 1 and 1 at 100; "
-        "estimated score: of this forest, from all runs; continuing: expected final score minus the price of all "
-        "further runs. It stops once continuing is worth no more than the best so far.",
+        "estimated score: of this forest, given all runs so far; continuing: expected final score minus the price of "
+        "all further runs. Tuning stops once continuing is worth no more than the best so far.",
         style="dim",
     )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="maps",
-    help="Value maps: computed once, trusted, used for every problem of their kind.",
+    help="Value maps: computed once, verified, reused for every problem of the same kind.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -32,7 +32,7 @@ _LIBRARIES = {"torch": "torch", "sklearn": "scikit-learn"}
 
 
 class Cost(StrEnum):
-    """How cost is believed in."""
+    """How cost is modelled."""
 
     LINEAR = "linear"
     LOG_LINEAR = "log-linear"
@@ -58,13 +58,13 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same num
 
 @app.command("list")
 def list_maps() -> None:
-    """The maps that came with the package."""
+    """List the maps in the package."""
     from autobct.build.opened import open_map
     from autobct.maps.store import shipped
 
     names = list(shipped())
     if not names:
-        typer.echo("No maps came with this package; build one with: autobct maps build OUT.safetensors")
+        typer.echo("This package has no maps; build one with: autobct maps build OUT.safetensors")
     for name in names:
         with one_sentence(1):
             opened = open_map(name)
@@ -73,7 +73,7 @@ def list_maps() -> None:
 
 @app.command()
 def info(name: Named) -> None:
-    """What a map is for, how it was built, and what it was found to be worth."""
+    """Show what a map is for, how it was built, and what it is worth."""
     opened = _opened(name)
     typer.echo(f"{name}: {opened.kind} map, {opened.size / 1024:.0f} KB\n{opened.game}")
     for key, text in opened.about.items():
@@ -82,36 +82,38 @@ def info(name: Named) -> None:
     if "build" in opened.about:
         typer.echo("built with\n" + "\n".join(f"  {line}" for line in opened.about["build"].splitlines()))
     if opened.rows:
-        typer.echo("judged when built")
+        typer.echo("evaluated when built")
         _print_rows(opened.rows)
 
 
 @app.command()
 def verify(name: Named) -> None:
-    """Check that a map is whole and gives the values that were stored with it."""
+    """Check that a map is intact and reproduces the values stored with it."""
     opened = _opened(name, damaged=1)
     with one_sentence(1):
         error = opened.check()
-    typer.echo(f"{name} is whole, and gives the values stored with it (largest difference {error:.1e}).")
+    typer.echo(f"{name} is intact and reproduces the values stored with it (largest difference {error:.1e}).")
 
 
 @app.command()
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, ending in .safetensors.")],
     dim: Annotated[int, typer.Option(min=1, max=2, help="Number of hyperparameters.")] = 1,
-    cost: Annotated[Cost, typer.Option(help="How cost is believed in.")] = Cost.LINEAR,
+    cost: Annotated[Cost, typer.Option(help="How cost is modelled.")] = Cost.LINEAR,
     recall: Annotated[bool, typer.Option("--recall/--last", help="Return the best model, or the last one.")] = False,
-    regression: Annotated[Regression, typer.Option(help="Our networks, or the paper's forests.")] = Regression.NETWORK,
-    runs: Annotated[int | None, typer.Option(min=1, help="Value functions to compute.")] = None,
-    states: Annotated[int | None, typer.Option(min=1, help="States to learn on.")] = None,
+    regression: Annotated[
+        Regression, typer.Option(help="Neural networks, or the paper's forests.")
+    ] = Regression.NETWORK,
+    runs: Annotated[int | None, typer.Option(min=1, help="Number of value functions to compute.")] = None,
+    states: Annotated[int | None, typer.Option(min=1, help="Number of states to learn from.")] = None,
     seed: Seed = 0,
     device: Annotated[Device, typer.Option(help="Where torch computes.")] = Device.CPU,
-    quick: Annotated[bool, typer.Option("--quick", help="A poor map in seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Build a rough map in seconds.")] = False,
 ) -> None:
-    """Build a map; after a kill, the same command goes on where it was."""
+    """Build a map; if interrupted, the same command continues."""
     work = _work_folder(out)
     if regression is Regression.FOREST and (recall or device is Device.CUDA):
-        fail("A forest map is the paper's: it returns the last model and is built on the CPU.")
+        fail("A forest map follows the paper: it returns the last model (--last) and is built on the CPU.")
     with one_sentence(2), _shown_progress() as progress, _interruptible(work):
         if regression is Regression.FOREST:
             from autobct.build.forest_builder import build_forest, quick_or_paper
@@ -126,7 +128,7 @@ def build(
 
         os.replace(path, out)
         clear_checkpoints(work)
-    typer.echo(f"{out} is written, {out.stat().st_size / 1024:.0f} KB.")
+    typer.echo(f"Wrote {out}, {out.stat().st_size / 1024:.0f} KB.")
 
 
 @app.command()
@@ -136,24 +138,24 @@ def certify(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="One of the paper's priors, or a .toml or .json file; all of the map's dimension if none.",
+            help="One of the paper's priors, or a .toml or .json file.  [default: all of the map's dimension]",
         ),
     ] = None,
     price: Annotated[float, typer.Option(help="What one unit of cost is worth in score.")] = 0.16,
-    draws: Annotated[int, typer.Option(min=2, help="Simulated tunings for each prior.")] = 20_000,
+    draws: Annotated[int, typer.Option(min=2, help="Number of simulated tunings per prior.")] = 20_000,
     seconds: Annotated[
-        float, typer.Option(min=0, help="Time for the bounds of each prior: more is tighter, 0 for none.")
+        float, typer.Option(min=0, help="Seconds for the bounds of each prior: more is tighter, 0 skips them.")
     ] = 60.0,
     seed: Seed = 0,
     device: Annotated[Device, typer.Option(help="Where torch computes, if it is installed.")] = Device.CPU,
 ) -> None:
-    """Simulate the map's policy against depth-2 lookahead on the same luck, and bound what any policy could get."""
+    """Compare the map's policy with depth-2 lookahead on common random numbers, and bound what any policy can reach."""
     opened = _opened(name)
     from autobct.build.bounds import is_prior_file
 
     if prior is not None and is_prior_file(prior):
         if seconds == 0:
-            fail("A prior from a file needs --seconds above 0: its bounds are all there is to find.")
+            fail("A prior from a file needs --seconds above 0, as only bounds are computed for it.")
         _print_bounds(opened, (prior,), price, seconds, seed)
         return
     started = time.perf_counter()
@@ -218,7 +220,7 @@ def _work_folder(out: Path) -> Path:
     if not out.absolute().parent.is_dir():
         fail(f"The folder of '{out}' does not exist.")
     if out.exists():
-        fail(f"'{out}' exists already; remove it, or give another name.")
+        fail(f"'{out}' already exists; remove it, or give another name.")
     return out.with_suffix(".build")
 
 
@@ -252,7 +254,7 @@ def _interruptible(work: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        fail(f"Interrupted; what was found is kept in {work}, and the same command goes on from there.", 130)
+        fail(f"Interrupted; the work so far is kept in {work}, and the same command continues from there.", 130)
 
 
 @contextlib.contextmanager

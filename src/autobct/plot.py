@@ -1,6 +1,6 @@
-"""Plots for notebooks: what happened, what is believed, what another price would have done, what may come.
+"""Plots for notebooks: the history, the estimates, other prices, and the forecast.
 
-Each takes a result or a tuner and returns a matplotlib figure, to show, to change and to save.
+Each function takes a result or a tuner and returns a matplotlib figure to show, change or save.
 """
 
 from __future__ import annotations
@@ -22,56 +22,56 @@ __all__ = ["belief", "forecast", "history", "what_if"]
 _INSTALL = "pip install 'autobct[report]'"
 
 
-def history(told: Result | Tuner) -> Figure:
-    """Every score against the cost so far, the score in hand, and the value of going on where it is known."""
-    figure: Figure = _plots().history_figure(_story(told))
+def history(source: Result | Tuner) -> Figure:
+    """Every score against the cost so far, with the best so far and the value of continuing where it is known."""
+    figure: Figure = _plots().history_figure(_story(source))
     return figure
 
 
-def belief(told: Result | Tuner) -> Figure:
-    """Score and cost as believed before the first run and now, along each parameter through the model to use."""
-    figure: Figure = _plots().belief_slices(_story(told))
+def belief(source: Result | Tuner) -> Figure:
+    """Estimated score and cost, before the first run and now, along each parameter through the model to use."""
+    figure: Figure = _plots().belief_slices(_story(source))
     return figure
 
 
-def what_if(told: Result | Tuner, prices: Iterable[float | str | Price] | None = None) -> Figure:
-    """Runs and score that other prices would have had from the same runs.
+def what_if(source: Result | Tuner, prices: Iterable[float | str | Price] | None = None) -> Figure:
+    """Number of runs and score that other prices would have led to, given the same runs.
 
-    prices: score per unit of cost, or text such as "0.01 per 30s"; a thirtieth to thirty times the price if not given
+    prices: score per unit of cost, or text such as "0.01 per 30s"; by default 1/32 to 32 times the price
     """
     plots = _plots()
     from autobct.report.telling import other_prices
 
-    tuner = _tuner(told)
+    tuner = _tuner(source)
     if tuner.best is None:
-        raise ValueError("no run has finished, so no price would have got anything; tell a score first")
+        raise ValueError("no run has finished yet, so there is nothing to compare; tell a score first")
     others = other_prices(tuner) if prices is None else tuner.result().what_if(prices)
-    figure: Figure = plots.what_if_figure(_story(told), others)
+    figure: Figure = plots.what_if_figure(_story(source), others)
     return figure
 
 
-def forecast(told: Result | Tuner | Forecast) -> Figure:
-    """How the tuning may go on from here: final score, total cost, number of runs.
+def forecast(source: Result | Tuner | Forecast) -> Figure:
+    """How the tuning is likely to end: number of runs, total cost and final score.
 
-    told: a tuner, or the Forecast it made, which takes some seconds
+    source: a tuner, or its Forecast, which takes a few seconds to compute
     """
     from autobct.tuning.forecast import Forecast
 
     plots = _plots()
-    figure: Figure = plots.forecast_figure(told if isinstance(told, Forecast) else _tuner(told).forecast())
+    figure: Figure = plots.forecast_figure(source if isinstance(source, Forecast) else _tuner(source).forecast())
     return figure
 
 
-def _story(told: Result | Tuner) -> Any:
+def _story(source: Result | Tuner) -> Any:
     from autobct.report.telling import story_of
 
-    return story_of(told)
+    return story_of(source)
 
 
-def _tuner(told: object) -> Tuner:
-    tuner = told.tuner if isinstance(told, Result) else told
+def _tuner(source: object) -> Tuner:
+    tuner = source.tuner if isinstance(source, Result) else source
     if not isinstance(tuner, Tuner):
-        raise TypeError(f"a plot needs a result or a tuner, got {told!r:.80}; write e.g. autobct.plot.history(result)")
+        raise TypeError(f"a plot needs a result or a tuner, got {source!r:.80}; write e.g. autobct.plot.history(result)")
     return tuner
 
 

@@ -18,10 +18,10 @@ def add_to(app: typer.Typer) -> None:
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder that autobct run made, or its TOML file.")],
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page to write.  [default: RUN with .html]")
+        Path | None, typer.Option(metavar="FILE", help="The HTML page to write.  [default: RUN with .html]")
     ] = None,
 ) -> None:
-    """Write one page about a tuning: the answer, the reasons, the pictures, all runs."""
+    """Write a report on a tuning as one HTML page: the result, the reasons, charts and all runs."""
     from autobct.report.page import check_page_path, write_recorded
     from autobct.run import read_run
 
@@ -40,4 +40,4 @@ def report(
     except ValueError as error:
         fail(f"{error}.")
     open_end = "" if recorded.finished else " The tuning is not finished; the page says so."
-    typer.echo(f"{path} is written, {path.stat().st_size / 1000:.0f} kB.{open_end}")
+    typer.echo(f"Wrote {path}, {path.stat().st_size / 1000:.0f} kB.{open_end}")

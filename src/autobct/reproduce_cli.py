@@ -43,7 +43,7 @@ def reproduce(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME|all", help="An experiment, or all of them; see --list.")
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="Name the experiments, with their place in the paper.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the experiments, with their place in the paper.")] = False,
     seeds: Annotated[
         int | None, typer.Option(min=1, metavar="K", help="Tunings, with seeds 0 to K - 1.  [default: 40, live 1]")
     ] = None,
@@ -59,10 +59,10 @@ def reproduce(
     ] = None,
     forest: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="VI/Map on a forest that autobct maps build --regression forest has made."),
+        typer.Option(metavar="FILE", help="Use VI/Map on a forest made by autobct maps build --regression forest."),
     ] = None,
     ours: Annotated[
-        bool, typer.Option("--ours", help="Also play the package's own policy: the best model is returned.")
+        bool, typer.Option("--ours", help="Also run the package's own policy, which returns the best model.")
     ] = False,
     json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every run to this file.")] = None,
 ) -> None:
@@ -74,9 +74,9 @@ def reproduce(
             typer.echo(f"{one.name:<17}{one.title}; {one.method}; {one.source}")
         return
     if name is None:
-        fail("Name an experiment, or say all; see: autobct reproduce --list")
+        fail("Give the name of an experiment, or all; see: autobct reproduce --list")
     if live and tables is not None:
-        fail("--tables names recorded trainings, and --live trains anew; leave one of them out.")
+        fail("--tables replays recorded trainings, and --live trains; leave one of them out.")
     if json_ is not None:
         _check_writable(json_)
     found: list[dict[str, Any]] = []
@@ -225,7 +225,7 @@ def _write_json(path: Path, found: list[dict[str, Any]]) -> None:
         write_file(path, (json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
         fail(f"'{path}' could not be written ({error.strerror}); give another file with --json.")
-    typer.echo(f"{path} is written.")
+    typer.echo(f"Wrote {path}.")
 
 
 @contextlib.contextmanager

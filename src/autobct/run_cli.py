@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _FIRST = Path("tune.toml")
 _CODES = (
-    "Exit codes: 0 one more run is not worth its price; 1 it gave up, or the disk did; 2 something in the file or on "
-    "the command line is wrong; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; 130 interrupted, and "
-    "the same command goes on."
+    "Exit codes: 0 stopped because another run is not worth its price; 1 gave up after failures, or could not write to "
+    "disk; 2 error in the file or on the command line; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; "
+    "130 interrupted: the same command continues."
 )
 
-TomlFile = Annotated[Path, typer.Argument(metavar="FILE", help="What to tune, in TOML; autobct init writes one.")]
+TomlFile = Annotated[Path, typer.Argument(metavar="FILE", help="The TOML file to tune by; autobct init writes one.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -36,17 +36,17 @@ def add_to(app: typer.Typer) -> None:
 def run(
     path: TomlFile = _FIRST,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what is to be expected and what the next run would be.")
+        bool, typer.Option("--dry-run", help="Run nothing; print a forecast and the next command.")
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Begin again; the old tuning is kept under another name.")
+        bool, typer.Option("--fresh", help="Start over; the old tuning is kept under another name.")
     ] = False,
     folder: Annotated[
-        Path | None, typer.Option("--dir", help="Where to keep what happens.  [default: FILE with .run for .toml]")
+        Path | None, typer.Option("--dir", help="Folder for the results.  [default: FILE with .run for .toml]")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the answer.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
 ) -> None:
-    """Tune any program, or go on with it: run it until one more run is not worth its price."""
+    """Tune any program until another run is not worth its price, or continue an interrupted tuning."""
     if os.name != "posix":
         fail("autobct run needs Linux, macOS or another POSIX system; use autobct.tune from Python here.")
     with _one_sentence():
@@ -69,10 +69,10 @@ def init(
         with open(path, "x", encoding="utf-8") as file:
             file.write(first_file())
     except FileExistsError:
-        fail(f"'{path}' exists already; give another name.")
+        fail(f"'{path}' already exists; give another name.")
     except OSError as error:
         fail(f"'{path}' cannot be written: {error.strerror}.")
-    typer.echo(f"{path} is written. Put your program in it, look ahead with: autobct run {path} --dry-run")
+    typer.echo(f"Wrote {path}. Put your program in it, then try: autobct run {path} --dry-run")
 
 
 def _foretell(job: Job) -> None:
@@ -89,7 +89,7 @@ def _foretell(job: Job) -> None:
     typer.echo(decision.why)
     if isinstance(decision, Train):
         typer.echo(f"In {job.directory} it would run:\n  {job.trainer().command_line(decision)}")
-    typer.echo(f"Everything would be kept in {job.folder}.")
+    typer.echo(f"The results would be stored in {job.folder}.")
 
 
 def _tuned(job: Job, *, fresh: bool, quiet: bool) -> Ending:
@@ -104,14 +104,14 @@ def _finish(job: Job, ending: Ending, *, quiet: bool) -> None:
     """The answer, and an exit code for scripts; why it stopped has been said unless it was to be quiet."""
     tuner, stop = ending.tuner, ending.stop
     if stop is None:
-        typer.echo(f"Interrupted; what was found is kept in {job.folder}, and the same command goes on.", err=True)
+        typer.echo(f"Interrupted; all results are in {job.folder}, and the same command continues.", err=True)
     if tuner.best is not None:
         why = stop.why if stop is not None and quiet else ""
         typer.echo(str(tuner.result(why, ending.decisions)).rstrip())
     elif stop is not None:
         last = tuner.history[-1].error if tuner.history else None
-        said = f" The last failed run: {last}." if last else ""
-        typer.echo(f"No run finished. {stop.why}{said} What the runs printed is in {job.folder / 'runs'}.", err=True)
+        said = f" The last run failed: {last}." if last else ""
+        typer.echo(f"No run finished. {stop.why}{said} The output of the runs is in {job.folder / 'runs'}.", err=True)
     raise typer.Exit(ending.code)
 
 
@@ -131,5 +131,5 @@ def _one_sentence() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = error.filename or "what happened could not be written"
-        fail(f"{where}: {error.strerror}; what was found so far is kept, and the same command goes on.", 1)
+        where = error.filename or "the results could not be written"
+        fail(f"{where}: {error.strerror}; the results so far are kept, and the same command continues.", 1)

@@ -43,7 +43,7 @@ class Basis:
 
     @staticmethod
     def of(functions: Sequence[Callable[[Array], Array]], *, dim: int, name: str = "custom") -> Basis:
-        """A basis from functions of the user's, each taking controls (..., p) and returning values (...).
+        """A basis of your own functions, each taking controls (..., p) and returning values (...).
 
         Each must be bounded and finite on [0, 1]^p, assumption (A) of the paper; this is checked at probe controls and,
         zooming in on the largest values, along the axes through the centre.

@@ -21,16 +21,16 @@ from autobct.belief.arrays import Array, Indices, finite_array, transpose
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaussian:
-    """A normal belief about one vector.  mean: (..., J) mu,  cov: (..., J, J) Sigma."""
+    """A normal distribution of one vector.  mean: (..., J) mu,  cov: (..., J, J) Sigma."""
 
     mean: Array
     cov: Array
 
     @staticmethod
     def of(mean: ArrayLike, cov: ArrayLike, *, name: str = "prior") -> Gaussian:
-        """Checked at the door: shapes agree, everything finite, covariance symmetric and not indefinite.
+        """Check that shapes agree, all numbers are finite, and the covariance is symmetric and not indefinite.
 
-        cov may be a matrix or the vector of its diagonal; zeros are welcome (what is known for certain).
+        cov may be a matrix or the vector of its diagonal; zeros are allowed for what is known for certain.
         """
         centre = np.atleast_1d(finite_array(mean, f"{name}: mean"))
         spread = finite_array(cov, f"{name}: covariance")
@@ -45,7 +45,7 @@ class Gaussian:
         return int(self.mean.shape[-1])
 
     def at(self, features: Array) -> Gaussian:
-        """The belief about phi(u_1)'alpha .. phi(u_G)'alpha: mean (..., G), cov (..., G, G).
+        """The distribution of phi(u_1)'alpha .. phi(u_G)'alpha: mean (..., G), cov (..., G, G).
 
         features: (G, J).
         """
@@ -103,7 +103,7 @@ class Seen(Gaussian):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
-    """What is known of score and cost: the state x of the paper.  Score and cost are independent."""
+    """What is known about score and cost: the state x of the paper.  Score and cost are independent."""
 
     score: Gaussian
     cost: Gaussian

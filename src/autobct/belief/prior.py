@@ -48,9 +48,9 @@ class Learning(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """A model and a first belief in it: x_0 and everything needed to update it.
+    """A model and the distribution of its weights before the first run: x_0 and everything needed to update it.
 
-    ensemble: where the scale of the score is not known but learned: the members whose mixture the belief is
+    ensemble: the members whose mixture the distribution is, if the scale of the score is learned
     """
 
     model: Model
@@ -182,7 +182,7 @@ class Expectations:
 
 
 def default_prior(basis: Basis, expected: Expectations | None = None) -> Prior:
-    """A first belief for any basis whose first function is the constant.
+    """A prior for any basis whose first function is the constant.
 
     The shape's variance is shared among the other functions, the wigglier the less (1 / degree), each measured by the
     largest value it takes on the cube, so that more basis functions do not make a wilder prior.

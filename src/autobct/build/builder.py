@@ -207,7 +207,7 @@ def _networks(
     if damage is not None:
         progress(len(kept), total, damage)
     if kept:
-        progress(len(kept), total, f"going on after V_{len(kept) + 1}, found in {checkpoints.folder}")
+        progress(len(kept), total, f"continuing after V_{len(kept) + 1}, found in {checkpoints.folder}")
     parts, seconds = [one.tensors for one in kept], sum(one.seconds for one in kept)
     found = [_module(game, request.settings, part) for part in parts]
     for index in range(len(found), runs):

@@ -59,7 +59,7 @@ class Checkpoints:
                     raise MapFileError("it is not a checkpoint")
                 seconds = float(notes.get("seconds", ""))
             except ValueError as error:  # MapFileError is one
-                return found, f"{path} is not usable ({error}); the build goes on before it"
+                return found, f"{path} is not usable ({error}); the build continues from the one before it"
             self._check(path, tuple(notes.get("build", "").splitlines()))
             found.append(Checkpoint(tensors, seconds))
         return found, None
@@ -81,7 +81,7 @@ class Checkpoints:
             return "nothing is kept yet, start again"
         last = self.first + count - 1
         those = f"V_{last} is" if count == 1 else f"V_{self.first} to V_{last} are"
-        return f"{those} kept in {self.folder}: the same build goes on from there"
+        return f"{those} kept in {self.folder}: the same build continues from there"
 
     def _check(self, path: Path, theirs: tuple[str, ...]) -> None:
         if theirs == self.lines:

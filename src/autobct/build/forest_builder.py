@@ -105,7 +105,7 @@ def build_forest(request: ForestRequest, folder: Path, progress: Progress = lamb
     if damage is not None:
         progress(len(kept), request.runs, damage)
     if kept:
-        progress(len(kept), request.runs, f"going on after V_{len(kept)}, found in {folder}")
+        progress(len(kept), request.runs, f"continuing after V_{len(kept)}, found in {folder}")
     built = build_forest_map(
         priors,
         request.price,

@@ -59,7 +59,7 @@ def map_bytes(value_map: ValueMap, about: Mapping[str, str]) -> bytes:
     spec = value_map.spec
     taken = {"kind", "format", *_GAME} & set(about)
     if taken:
-        raise MapFileError(f"the notes of a map may not contain {', '.join(sorted(taken))}: the file tells that itself")
+        raise MapFileError(f"the notes of a map may not contain {', '.join(sorted(taken))}: the file adds these itself")
     tensors: dict[str, NDArray[Any]] = {
         "references": np.asarray(spec.references, dtype=np.float64),
         "neighbours": np.asarray(spec.neighbours, dtype=np.int32),
@@ -106,7 +106,7 @@ def verify(source: Source) -> float:
 
 
 def load_map(source: Source) -> ValueMap:
-    """The map in a file, verified; MapFileError, in one sentence, if it cannot be trusted to be whole."""
+    """Load a map from a file and verify it; MapFileError if it is damaged."""
     found = read_map(source)
     check_probes(found.value_map, found.probes)
     return found.value_map
@@ -128,7 +128,7 @@ def _spec(tensors: Tensors, notes: Mapping[str, str]) -> MapSpec:
         "overhead": (int, float),
     }
     if any(not isinstance(game[name], kind) for name, kind in kinds.items()):
-        raise ValueError("it does not say what game it is for")
+        raise ValueError("it does not say what problem it is for")
     low_high = [game[name] for name in ("prices", "noises")]
     if any(not isinstance(pair, list) or [type(end) for end in pair] != [float, float] for pair in low_high):
         raise ValueError("it does not say which prices and noises it is for")

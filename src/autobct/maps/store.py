@@ -73,7 +73,7 @@ def read_shipped(name: str) -> bytes:
     """The bytes of a map inside the package, also where the package is a zip file."""
     maps = shipped()
     if name not in maps:
-        raise MapFileError(f"no map {name!r} came with the package; there are: {', '.join(maps) or 'none'}")
+        raise MapFileError(f"the package has no map {name!r}; there are: {', '.join(maps) or 'none'}")
     with resources.as_file(maps[name]) as path:
         return read_file(path)
 

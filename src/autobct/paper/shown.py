@@ -101,7 +101,7 @@ def _plain_tuning(seed: int, one: Played, price: float) -> dict[str, Any]:
     return {
         "seed": seed,
         "returned": one.returned + 1,
-        "believed": one.believed,
+        "posterior": one.believed,
         "net": one.net(price),
         "why": one.why,
         "runs": [_plain_line(line) for line in one.lines],

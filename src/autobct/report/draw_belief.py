@@ -47,18 +47,20 @@ def belief_charts(story: Story) -> list[Drawn]:
 
 def _score_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     surface = _surface(story, side, pair)[MIDDLE]
-    others = "" if len(dials(story.problem.space)) == 2 else ", all else as in the model to use"
+    others = "" if len(dials(story.problem.space)) == 2 else ", with all other parameters as in the model to use"
     caption = f"Estimated {side.name} over {pair[0].name} and {pair[1].name}{others}: {_peak(story, surface, pair)}."
     return _map(story, surface, pair, side, f"estimated {side.title}", caption)
 
 
 def _doubt_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
-    """Half the width of the 68 % band of one run; as a factor where values are told apart by their ratios."""
+    """Half the width of the 68 % band of one run; as a factor where values are compared by their ratios."""
     quantiles = _surface(story, side, pair)
     doubt = np.sqrt(quantiles[3] / quantiles[1]) if side.log else (quantiles[3] - quantiles[1]) / 2
     how, key = ("as a factor up or down", "× or ÷") if side.log else ("half the width of the 68 % band", "±")
     least, most = number(float(np.abs(doubt).min()), 3), number(float(np.abs(doubt).max()), 3)
-    caption = f"Uncertainty of the {side.name} of one run, {how}: from {least} near the runs to {most} far from them."
+    caption = (
+        f"Uncertainty of the {side.name} of one run, {how}: from {least} near the runs to {most} far away from them."
+    )
     return _map(story, np.abs(doubt), pair, replace(side, colour="muted", log=False), f"{key} {side.title}", caption)
 
 

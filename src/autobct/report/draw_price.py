@@ -64,14 +64,14 @@ def _runs_words(story: Story) -> str:
     told = f"At a price of {_at(story.what_if[0])}; at {_at(story.what_if[-1])}."
     if all(other.known for other in story.what_if):
         return told
-    return f"{told} Dashed: it would have gone on after the last run, and nobody knows what it would have found."
+    return f"{told} Dashed: tuning would have continued after the last run, with an unknown outcome."
 
 
 def _at(other: WhatIf) -> str:
     runs = count(other.runs)
-    return f"{number(other.price.per_cost, 3)} it would have made {'' if other.known else 'more than '}{runs}"
+    return f"{number(other.price.per_cost, 3)} tuning would have made {'' if other.known else 'more than '}{runs}"
 
 
 def _score_words(story: Story, scores: Array) -> str:
     best, worst = number(float(scores[0])), number(float(scores[-1]))
-    return f"The score it would have got: {best} at the lowest price drawn, {worst} at the highest."
+    return f"Score of the returned model: {best} at the lowest price shown, {worst} at the highest."

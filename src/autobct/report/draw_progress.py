@@ -18,7 +18,7 @@ _SPAN = 3.0  # a score worse than the others by so many of their spans is marked
 
 
 def progress_chart(story: Story, *, width: float = 900.0, height: float = 340.0) -> Markup:
-    """Observed scores, the score in hand and the value of going on, over the cost so far."""
+    """Observed scores, the best so far and the value of continuing, over the cost so far."""
     totals, going_on, in_hand = story.totals, story.going_on, story.in_hand
     x = axis_over(story.total_title, np.append(totals, 0.0), count=8 if width > 600 else 4, room=0.04)
     at = frame(x, _score_axis(story), width=width, height=height)
@@ -29,7 +29,7 @@ def progress_chart(story: Story, *, width: float = 900.0, height: float = 340.0)
         group("go", line(at, totals, going_on, dashed=True, width=1.5)),
     ]
     values = [
-        dot(at, Mark(float(total), float(value), f"After {after}: continuing is worth {number(value)}"))
+        dot(at, Mark(float(total), float(value), f"After {count(after)}: continuing is worth {number(value)}"))
         for after, (total, value) in enumerate(zip(totals, going_on, strict=True))
         if np.isfinite(value)
     ]
@@ -41,7 +41,7 @@ def progress_words(story: Story) -> str:
     """The chart in words."""
     finished = story.scores[np.isfinite(story.scores)]
     if not finished.size:
-        return "No run has finished, so there is no score to draw."
+        return "No run has finished yet, so there is no score to show."
     first, best = number(float(finished[0])), number(float(story.sign * (story.sign * finished).max()))
     runs = count(len(story.history))
     head = f"{runs} for {number(float(story.totals[-1]))} {story.unit or 'of cost'}: the first score was {first}, "
@@ -50,9 +50,8 @@ def progress_words(story: Story) -> str:
     if np.isfinite(going_on) and np.isfinite(in_hand):
         better = story.sign * (going_on - in_hand) > 0
         verdict = "better than" if better else "no better than"
-        tail += (
-            f" After the last, continuing is worth {number(going_on)}, {verdict} the best so far, {number(in_hand)}."
-        )
+        tail += f" After the last run, continuing is worth {number(going_on)}, "
+        tail += f"{verdict} the best so far, {number(in_hand)}."
     return head + tail
 
 
@@ -74,7 +73,7 @@ def _steps(totals: Array, values: Array, end: float) -> tuple[Array, Array]:
 
 
 def _gap(at: Frame, total: float, in_hand: float, going_on: float) -> Markup:
-    """What going on is worth above, or below, the score in hand."""
+    """What continuing is worth above, or below, the best so far."""
     if not (np.isfinite(in_hand) and np.isfinite(going_on)):
         return Markup("")
     ends = at.x.at(np.array([total, total])), at.y.at(np.array([in_hand, going_on]))

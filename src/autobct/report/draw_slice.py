@@ -124,5 +124,5 @@ def _words(side: Side, dial: Dial, after: Array, *, others: bool) -> str:
     middle = after[MIDDLE]
     low, high = int(middle.argmin()), int(middle.argmax())
     ends = [f"{number(float(middle[k]), 3)} at {number(dial.setting(k, len(middle)))}" for k in (low, high)]
-    kept = ", all else as in the model to use" if others else ""
+    kept = ", with all other parameters as in the model to use" if others else ""
     return f"Estimated {side.name} along {dial.name}{kept}: from {ends[0]} to {ends[1]}."

@@ -92,5 +92,5 @@ def run_cost(known: Learned, controls: Array) -> Array:
 
 
 def log_cost(problem: ScaledProblem) -> bool:
-    """Whether costs are positive and told apart by their ratios."""
+    """Whether costs are positive and compared by their ratios."""
     return problem.prior.model.cost_model is LOG_LINEAR

@@ -89,7 +89,7 @@ class LiveTable:
         if self._lines and not self._lines[-1].decision:
             going_on = decision.best_alternative if isinstance(decision, Stop) else decision
             value = None if going_on is None else going_on.value
-            word = "stop" if isinstance(decision, Stop) else "go on"
+            word = "stop" if isinstance(decision, Stop) else "continue"
             self._lines[-1] = replace(self._lines[-1], value=value, decision=word)
         if isinstance(decision, Train):
             self._under_way[decision.trial] = decision
@@ -138,7 +138,7 @@ def table_of(lines: list[Line], names: tuple[str, ...], under_way: list[Train], 
 
 def _cells(line: Line, names: tuple[str, ...], together: bool) -> list[RenderableType]:
     run = line.run
-    values = [run.score, run.cost, line.total, run.believed, line.value]
+    values = [run.score, run.cost, line.total, run.estimated_score, line.value]
     numbers = ["–" if value is None else number(value) for value in values]
     numbers[0] = "failed" if run.score is None else numbers[0]
     return [str(run.trial + 1), *_params(dict(run.params), names, together), *numbers, line.decision or "deciding"]

@@ -39,7 +39,7 @@ def _shown(story: Story) -> str:
     ]
     if story.history:
         legend = (
-            "Dots: observed; line: estimated score of the best so far; dashed: value of continuing; "
+            "Dots: observed scores; line: estimated score of the best so far; dashed: value of continuing; "
             "circle: the model to use."
         )
         caption = f"{progress_words(story)} {legend}"
@@ -54,7 +54,7 @@ def _params(story: Story) -> Markup:
     names, values = zip(*story.best.params.items(), strict=True)
     head = tag("tr", *(tag("th", one_line(name, 80)) for name in names))
     row = tag("tr", *(tag("td", one_line(number(value), 80)) for value in values))
-    return tag("table", tag("caption", "to use"), head, row)
+    return tag("table", tag("caption", "The model to use"), head, row)
 
 
 def _facts(story: Story) -> Markup:

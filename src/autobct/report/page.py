@@ -103,7 +103,7 @@ def page_of(story: Story) -> str:
         rows=rows(story),
         rows_text=rows_text(story),
         settings=story.settings,
-        footer="Made by autobct. Every number here follows from the settings and the runs above.",
+        footer="Made by autobct. Every number on this page follows from the settings and the runs above.",
     )
 
 

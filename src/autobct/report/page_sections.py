@@ -49,7 +49,7 @@ def sections(story: Story) -> list[Section]:
 def _progress(story: Story) -> Section:
     better = "less" if story.sign < 0 else "more"
     return Section(
-        "What each run brought",
+        "Progress",
         f"Tuning continues while continuing is worth {better} than the estimated score of the best run so far.",
         (
             Key(_dot("ink"), "observed"),
@@ -69,11 +69,11 @@ def _belief(story: Story) -> Section:
         ()
         if maps_only
         else (
-            Key(_band("score"), "estimate now; 68 % and 95 % bands for one run, noise included"),
-            Key(_dashes("muted"), "estimate before the first run, 68 %"),
+            Key(_band("score"), "current estimate, with 68 % and 95 % bands for one run (including noise)"),
+            Key(_dashes("muted"), "estimate before the first run, with its 68 % band"),
         )
     )
-    text = "The deeper the colour, the higher the number." if maps_only else "Before the first run, and after all runs."
+    text = "Deeper colours are higher values." if maps_only else "Before the first run and after all runs."
     text = f"{text} {_ranking(story)} Hover over a run for details.".replace("  ", " ")
     return Section(
         "Estimated score and cost",
@@ -94,8 +94,9 @@ def _ranking(story: Story) -> str:
 
 def _prices(story: Story) -> Section:
     return Section(
-        "If the price had been another",
-        f"Your price was {story.problem.price}. The same runs in the same order, stopped by other prices.",
+        "At other prices",
+        f"Your price was {story.problem.price}. With the same runs in the same order, this is where tuning would have "
+        "stopped at other prices.",
         (),
         price_charts(story),
     )

@@ -88,10 +88,10 @@ def facts(story: Story) -> list[Fact]:
 
 
 def heads(story: Story) -> list[Head]:
-    """The columns: the run, its params, what came of it, what was thought of it."""
+    """The columns: the run, its params, its outcome, the estimates after it."""
     numbers = ["score", story.cost_title, story.total_title, "estimated score", "continuing"]
     params = [Head(name, text_column=not numeric) for name, numeric in _numeric(story).items()]
-    return [Head("run"), *params, *map(Head, numbers), Head("then", text_column=True)]
+    return [Head("run"), *params, *map(Head, numbers), Head("decision", text_column=True)]
 
 
 def rows(story: Story) -> list[Row]:
@@ -100,7 +100,7 @@ def rows(story: Story) -> list[Row]:
     told = []
     for index, run in enumerate(story.history):
         params = [_param(run.params, name, as_number) for name, as_number in numeric.items()]
-        values = [run.score, run.cost, float(totals[index + 1]), run.believed, float(going_on[index + 1])]
+        values = [run.score, run.cost, float(totals[index + 1]), run.estimated_score, float(going_on[index + 1])]
         cells = (_count(run.trial + 1), *params, *map(_amount, values), _outcome(story, index))
         told.append(Row(cells, best=run is story.best))
     return told
@@ -109,8 +109,8 @@ def rows(story: Story) -> list[Row]:
 def rows_text(story: Story) -> str:
     """What the columns mean."""
     return (
-        "Estimated score: of a model with these params, right after the run. Continuing: expected final score minus "
-        "the price of all further runs, right after the run. The model to use is in bold."
+        "Estimated score: of a model with these params, estimated after the run. Continuing: expected final score "
+        "minus the price of all further runs, estimated after the run. The model to use is in bold."
     )
 
 
@@ -151,4 +151,4 @@ def _outcome(story: Story, index: int) -> Cell:
     if run.error is not None:
         return Cell(one_line(run.error, _MOST_ERROR), error=True)
     last = index + 1 == len(story.history)
-    return Cell("stopped" if last and story.unfinished is None else "went on" if not last else "")
+    return Cell("stop" if last and story.unfinished is None else "continue" if not last else "")

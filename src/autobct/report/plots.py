@@ -69,7 +69,7 @@ def what_if_figure(story: Story, others: Sequence[WhatIf]) -> Figure:
         panel.plot(prices, np.where(known, values, np.nan), "o", color=_COLOURS["score"], label="would have stopped")
         if not known.all():
             panel.plot(
-                prices, np.where(known, np.nan, values), "o", mfc="white", color=_GREY, label="would have gone on"
+                prices, np.where(known, np.nan, values), "o", mfc="white", color=_GREY, label="would have continued"
             )
         panel.axvline(story.problem.price.per_cost, color=_GO, linestyle="--", label="your price")
         if name == "runs":
@@ -89,7 +89,7 @@ def forecast_figure(forecast: Forecast) -> Figure:
     for panel, values, name in ((cost, forecast.costs, "cost"), (score, forecast.scores, "score")):
         panel.hist(values, bins=20, color=_COLOURS[name], alpha=0.75)
         panel.axvline(float(np.mean(values)), color="black", linestyle="--", label="expected")
-        panel.set(xlabel=f"{'total' if name == 'cost' else 'final'} {name}", ylabel="draws")
+        panel.set(xlabel=f"{'total' if name == 'cost' else 'final'} {name}", ylabel="simulations")
     return _finished(figure)
 
 
@@ -109,7 +109,9 @@ def _draw_slice(panel: Axes, story: Story, side: Side, dial: Dial, *, alone: boo
 
 
 def _draw_curves(panel: Axes, x: Array, before: Array, after: Array, colour: str) -> None:
-    panel.fill_between(x, before[1], before[3], color=_GREY, alpha=0.15, linewidth=0, label="before, 68 %")
+    panel.fill_between(
+        x, before[1], before[3], color=_GREY, alpha=0.15, linewidth=0, label="before the first run, 68 %"
+    )
     panel.plot(x, before[MIDDLE], "--", color=_GREY, linewidth=1.2)
     panel.fill_between(x, after[0], after[4], color=colour, alpha=0.15, linewidth=0, label="now, 95 %")
     panel.fill_between(x, after[1], after[3], color=colour, alpha=0.3, linewidth=0, label="now, 68 %")
@@ -129,7 +131,7 @@ def _ring_best(panel: Axes, story: Story) -> None:
         return
     index = next(k for k, run in enumerate(story.history) if run is story.best)
     at = story.totals[index + 1], story.scores[index]
-    panel.plot(*at, "o", color=_GO, markersize=14, markerfacecolor="none", markeredgewidth=2, label="to use")
+    panel.plot(*at, "o", color=_GO, markersize=14, markerfacecolor="none", markeredgewidth=2, label="model to use")
 
 
 def _padded(axis: Axis) -> tuple[float, float]:

@@ -32,7 +32,7 @@ class Row:
 
     score, cost, total_cost:  h_n, t_n and the sum of t_1..t_n; a failed run has no score
     control, params:          u_{n-1}, (p,), and what it stands for, "" for a parameter that did not exist
-    believed:                 estimated score at the control after this run
+    estimated_score:          at the control after this run
     value:                    of continuing after this run (V); None where no further run is possible
     """
 
@@ -42,7 +42,7 @@ class Row:
     total_cost: float
     control: Array
     params: Mapping[str, Any]
-    believed: float
+    estimated_score: float
     value: float | None
 
 
@@ -58,7 +58,7 @@ def last_row(problem: ScaledProblem, history: Sequence[Run], decision: Decision)
         total_cost=sum(to_cost(past.cost) for past in history),
         control=run.control,
         params=_all_named(run.params, problem),
-        believed=to_score(run.believed),
+        estimated_score=to_score(run.estimated_score),
         value=None if going_on is None else to_score(going_on.value),
     )
 
@@ -127,7 +127,7 @@ def _cells(row: Row) -> list[str]:
         f"{row.cost:.3f}",
         f"{row.total_cost:.3f}",
         *_choice(row.control, row.params),
-        f"{row.believed:.3f}",
+        f"{row.estimated_score:.3f}",
         _NONE if row.value is None else f"{row.value:.3f}",
     ]
 

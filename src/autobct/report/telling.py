@@ -57,7 +57,7 @@ def tell(
         best=tuner.best,
         past=tuple(past),
         why=why or _so_far(tuner),
-        unfinished=None if finished else "This tells what is known so far, and more runs may follow.",
+        unfinished=None if finished else "These are the results so far; more runs may follow.",
         alarm=None if tuner.alarm is None else tuner.alarm.text,
         notes=tuple(note.text for note in tuner.notes),
         charged=tuner.charged,
@@ -68,8 +68,8 @@ def tell(
 def _so_far(tuner: Tuner) -> str:
     runs = len(tuner.history)
     if tuner.best is None:
-        return "Nothing has finished yet." if runs == 0 else f"None of {runs} runs has finished well."
-    return f"The best so far, after {runs} run{'s' if runs != 1 else ''}."
+        return "No run has finished yet." if runs == 0 else f"No run has finished yet; {runs} failed."
+    return f"Best so far, after {runs} run{'s' if runs != 1 else ''}."
 
 
 def other_prices(tuner: Tuner) -> tuple[WhatIf, ...]:

@@ -1,4 +1,4 @@
-"""Trials in the world: any program, timed, capped, survived; stored in a folder, and gone on with after a crash."""
+"""Trials in the world: any program, timed, capped, survived; stored in a folder, and continued after a crash."""
 
 from autobct.run.ask_tell import StoredTuner, stored
 from autobct.run.recorded import RecordedRun, read_run

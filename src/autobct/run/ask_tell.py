@@ -1,4 +1,4 @@
-"""Ask and tell from Python, with every word on disk: the same script goes on after a crash."""
+"""Ask and tell from Python, with everything on disk: the same script continues after a crash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # in what a function calls itself;
 
 
 class StoredTuner:
-    """A tuner whose decisions and runs are in a journal.  Get one from `stored`.
+    """A tuner that writes its decisions and runs to a journal.  Use `stored` to create one.
 
     tuner: the tuner itself, for everything else: history, best, explain(), result()
     """
@@ -35,7 +35,7 @@ class StoredTuner:
         self._journal, self._interrupted = journal, interrupted
 
     def ask(self, left: Left | None = None) -> Decision:
-        """As `Tuner.ask`; first come the runs that were asked for and not told when the last process ended."""
+        """As `Tuner.ask`, but the runs that an earlier process left without an outcome come first."""
         if self._interrupted:
             return self._interrupted.pop(0)
         decision = self.tuner.ask(left)
@@ -47,7 +47,7 @@ class StoredTuner:
     def tell(
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
     ) -> Run:
-        """As `Tuner.tell`; what was told is on disk when this returns."""
+        """As `Tuner.tell`; the outcome is on disk when this returns."""
         run = self.tuner.tell(trial, score, cost, error=error)
         self._journal.add("told", trial=run.trial, score=run.score, cost=run.cost, error=run.error)
         return run
@@ -60,19 +60,19 @@ class StoredTuner:
 
 @contextlib.contextmanager
 def stored(tuner: Tuner, directory: str | os.PathLike[str]) -> Iterator[StoredTuner]:
-    """Keep a new tuner in a folder, or go on with what is there.
+    """Store a new tuner in a folder, or continue the tuning that is there.
 
     >>> with stored(Tuner(space, price=0.01), "my-tuning") as tuner:
     ...     while isinstance(decision := tuner.ask(), Train):
     ...         tuner.tell(decision, *train(decision.params))
 
-    The finished runs of an earlier process are told again, and every decision is held, to the last bit, against the
-    one that was made then; JournalError if one differs, or if the folder is that of another problem.
+    The runs of an earlier process are replayed, and every decision is compared, bit for bit, with the recorded one;
+    JournalError if one differs, or if the folder belongs to another problem.
     """
     from autobct.run.lock import locked  # needs POSIX, unlike reading what was stored
 
     if tuner.history or tuner.under_way:
-        raise ValueError("tuner must be a new one: what was told before would not be stored")
+        raise ValueError("tuner must be new: its earlier runs would not be stored")
     folder = Path(directory).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
@@ -117,10 +117,12 @@ def _settings(tuner: Tuner) -> dict[str, Any]:
 
 def _check_settings(tuner: Tuner, header: Mapping[str, Any], folder: Path) -> None:
     if not isinstance(header.get("settings"), dict):
-        raise JournalError(f"{str(folder)!r} was made by autobct run; go on with that, or give another folder")
+        raise JournalError(
+            f"{str(folder)!r} was made by autobct run; continue with autobct run, or give another folder"
+        )
     changed = differences(header["settings"], _settings(tuner))
     if changed:
         raise JournalError(
-            f"{', '.join(changed)} changed since the tuning in {str(folder)!r} was begun, so that its runs do not "
-            f"count for it; change back, or give another folder"
+            f"{', '.join(changed)} changed since the tuning in {str(folder)!r} was started, so its runs do not "
+            f"apply; change it back, or give another folder"
         )

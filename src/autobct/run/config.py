@@ -71,7 +71,7 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> Settings:
     command = top.need("command", _command, _COMMAND)
     space, rows, told_rows = _space(top, opened)
     score, cost, limits = (top.table(key, keys) for key, keys in _TABLES.items())
-    measure = cost.get("measure", one_of(*_TIMES, "told")) or "wall"
+    measure = cost.get("measure", _measure) or "wall"
     settings = Settings(
         program=Program(
             command=command,
@@ -92,6 +92,11 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> Settings:
     _check_told(settings)
     _check_templates(settings)
     return settings
+
+
+def _measure(value: Any) -> str:
+    """What cost is; "told" is the former word for "reported"."""
+    return one_of(*_TIMES, "reported")("reported" if value == "told" else value)
 
 
 def _space(top: Table, opened: Callable[[str], str]) -> tuple[Mapping[str, Parameter], Rows | None, str | None]:
@@ -228,7 +233,7 @@ def _check_told(settings: Settings) -> None:
     given = [key for key in ("key", "file", "pattern") if getattr(settings.cost, key) is not None]
     if settings.measure in _TIMES and given:
         raise SettingsError(
-            f'cost.{given[0]} is for a cost that the program tells; write measure = "told" with it, or leave it out'
+            f'cost.{given[0]} is for a cost that the program reports; add measure = "reported", or leave it out'
         )
 
 
@@ -257,7 +262,7 @@ def _check_conditional(settings: Settings) -> None:
     lonely = [word for word in words if word.startswith("{") and placeholders(word) == [word[1:-1]]]
     for name in [name for word in (first, *lonely) for name in placeholders(word) if name in sometimes]:
         raise SettingsError(
-            f"command: {{{name}}} is left out where {name} does not exist; write it in one word with its name, "
+            f"command: {{{name}}} is left out where {name} does not exist; write it in one argument with its name, "
             f'e.g. "--{name}={{{name}}}", or use {{params_json}}'
         )
     for reading in (settings.score, settings.cost):

@@ -42,7 +42,7 @@ def _take(descriptor: int, folder: Path) -> None:
             owner = _owner(descriptor)
             if owner is None or _alive(owner) or time.monotonic() > until:
                 by = "another process" if owner is None else f"process {owner}"
-                raise LockedError(f"{by} is tuning in {str(folder)!r} already; wait for it, or end it") from None
+                raise LockedError(f"{by} is already tuning in {str(folder)!r}; wait for it, or end it") from None
             time.sleep(_POLL)
 
 

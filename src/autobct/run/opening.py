@@ -1,4 +1,4 @@
-"""The folder of a tuning: made, locked, and gone on with only if it is the same problem."""
+"""The folder of a tuning: made, locked, and continued only if it is the same problem."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def check_same_problem(job: Job, records: Sequence[Mapping[str, Any]]) -> None:
     if changed:
         keys = ", ".join(changed)
         raise SettingsError(
-            f"{job.path}: {keys} changed since the tuning in {str(job.folder)!r} was begun, so that its runs do not "
-            f"count for it; change back, or begin again with --fresh (the old folder is kept under another name)"
+            f"{job.path}: {keys} changed since the tuning in {str(job.folder)!r} was started, so its runs do not "
+            f"apply; change it back, or start over with --fresh (the old folder is kept under another name)"
         )
 
 

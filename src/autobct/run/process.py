@@ -98,7 +98,7 @@ def run_program(order: Order, *, interrupts: Interrupts | None = None, hold: int
         process.wait()
         code = process.returncode
         how = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
-        return Ended(time.perf_counter() - started, 0.0, f"lost, for its keeper {how}")
+        return Ended(time.perf_counter() - started, 0.0, f"lost: its supervising process {how}")
     return _ended(json.loads(answer), order)
 
 
@@ -118,7 +118,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 def _ended(answer: dict[str, object], order: Order) -> Ended:
     notes = []
     if answer["left_out"]:
-        notes.append(f"it printed more than is kept, {answer['left_out']} bytes were left out")
+        notes.append(f"it printed more than is kept; {answer['left_out']} bytes were left out")
     if answer["output_trouble"]:
         notes.append(f"not all it printed could be kept: {answer['output_trouble']}")
     if answer["survivors"]:

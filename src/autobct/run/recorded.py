@@ -21,15 +21,15 @@ SUFFIX = ".run"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedRun:
-    """A tuning from its journal alone: neither the TOML file nor the program is needed any more.
+    """A tuning read from its journal; neither the TOML file nor the program is needed.
 
     path:       the folder
-    settings:   what defines the problem, key path of the TOML -> value, and its limits
-    history:    all runs, failed ones included
-    decisions:  what was decided before each run, and at the end
-    finished:   whether it stopped, rather than being interrupted or still under way
-    versions:   of what it was begun with
-    tuner:      one that has been told all of it
+    settings:   the settings of the problem, key path of the TOML -> value, and its limits
+    history:    all runs, including failed ones
+    decisions:  the decision before each run, and the last one
+    finished:   whether it stopped by itself; False if it was interrupted or is still running
+    versions:   of the packages it was started with
+    tuner:      a tuner with all of these runs
     """
 
     path: Path
@@ -43,15 +43,15 @@ class RecordedRun:
 
     @property
     def why(self) -> str:
-        """Why it stopped, or that it has not."""
+        """Why it stopped, or that it is not finished."""
         last = self.decisions[-1] if self.decisions else None
         if isinstance(last, Stop):
             return last.why
         count = len(self.history)
-        return f"Not finished: {count} run{'s' if count != 1 else ''} made so far."
+        return f"Not finished: {count} run{'s' if count != 1 else ''} so far."
 
     def result(self) -> Result:
-        """The model to use as of now, and all that can be asked of it; TuningError if no run finished."""
+        """The result as of now; TuningError if no run has finished."""
         return self.tuner.result(self.why, self.decisions)
 
 
@@ -61,14 +61,14 @@ def folder_of(path: Path) -> Path:
 
 
 def read_run(path: str | Path) -> RecordedRun:
-    """The tuning in a folder, also one that is under way or was cut off.
+    """Read the tuning in a folder, even if it is still running or was interrupted.
 
-    path: the folder, its journal, or the TOML file it belongs to.  JournalError, in one sentence, if there is none.
+    path: the folder, its journal, or its TOML file.  JournalError if there is no tuning.
     """
     folder = _folder(Path(path))
     records = read_journal(folder / NAME)
     if "toml" not in records[0]:
-        raise JournalError(f"{str(folder)!r} was stored from Python; there, tuner.result() has all of it")
+        raise JournalError(f"{str(folder)!r} was stored from Python; use tuner.result() there")
     again = replay(records, verify=False)
     settings = recorded_settings(records)
     return RecordedRun(
@@ -92,11 +92,11 @@ def _folder(path: Path) -> Path:
     if path.suffix == ".toml" or not path.exists():
         beside = folder_of(path)
         if not (beside / NAME).exists():
-            raise JournalError(f"there is no recorded tuning {str(path)!r}; write the folder that autobct run made")
+            raise JournalError(f"there is no recorded tuning {str(path)!r}; give the folder that autobct run made")
         return beside
     return path if path.is_dir() else path.parent
 
 
 def _limits(settings: Settings) -> dict[str, Any]:
-    told = {f"limits.{key}": value for key, value in asdict(settings.limits).items() if value is not None}
-    return {key: value if isinstance(value, int | float) else str(value) for key, value in told.items()}
+    stated = {f"limits.{key}": value for key, value in asdict(settings.limits).items() if value is not None}
+    return {key: value if isinstance(value, int | float) else str(value) for key, value in stated.items()}

@@ -19,15 +19,15 @@ from autobct.tuning.tuner import Tuner
 
 Record = Mapping[str, Any]
 
-_DAMAGED = "the journal does not hold together"
+_DAMAGED = "the journal is inconsistent"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
     """What a journal amounts to.
 
-    tuner:      one that has been told all of it
-    decisions:  before each run, and the last one: to stop, or a run that was not told
+    tuner:      one with all of these runs
+    decisions:  before each run, and the last one: to stop, or a run without an outcome
     wall:       seconds of wall time in all runs
     """
 
@@ -109,7 +109,7 @@ class _Replaying:
 
     def _take_run(self, told: Record, *, verify: bool) -> None:
         if self._asked is None or self._asked["decision"]["trial"] != told["trial"]:
-            raise JournalError(f"{_DAMAGED}: a run was told that nobody asked for")
+            raise JournalError(f"{_DAMAGED}: it has the outcome of a run that was never asked for")
         decision = self._train(self._asked)
         if verify:
             self._check(decision, self._asked["left"])
@@ -151,4 +151,6 @@ def otherwise(trial: int, header: Record) -> str:
     then, now = header.get("versions", {}), versions()
     other = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
     reason = "; ".join(other) or "the machine computes otherwise"
-    return f"run {trial + 1} would now be decided otherwise ({reason}); go on with what it was begun with"
+    return (
+        f"run {trial + 1} would be decided differently now ({reason}); continue with the versions it was started with"
+    )

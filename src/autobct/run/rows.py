@@ -85,7 +85,7 @@ def read_lines(source: str) -> list[Line]:
     except csv.Error as error:
         raise SettingsError(f"line {reader.line_num} is not CSV: {error}") from None
     if not lines:
-        raise SettingsError("has no rows; write the names in the first line and a row in each of the next")
+        raise SettingsError("has no rows; write the names in the first line and one row in each line after it")
     return lines
 
 

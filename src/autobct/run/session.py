@@ -1,4 +1,4 @@
-"""Tune a program in a folder until more is not worth its price; the same again goes on where it was."""
+"""Tune a program in a folder until more is not worth its price; the same call again continues."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Session:
         """Ask, run, tell, until it stops."""
         if self._tuner.history:
             made = len(self._tuner.history)
-            self._heard.tell(self._tuner, Note(made - 1, "run", f"Going on after {count(made)}."))
+            self._heard.tell(self._tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
         while not self._interrupts.count:
             decision = self._ask()
             if isinstance(decision, Stop):

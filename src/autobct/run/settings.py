@@ -38,7 +38,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class ProgramLimits:
-    """What may be changed between an interruption and going on, for it changes no run that was made.
+    """What may be changed before continuing a tuning, for it changes no run that was made.
 
     timeout:   seconds a single training may take
     max_cost, max_runs:  hard caps as in `autobct.tune`
@@ -59,7 +59,7 @@ class Settings:
 
     table:    the rows that may be trained, where these are the space
     rows:     the text of the file in which they stand, if they stand in one
-    measure:  what cost is: "wall" or "cpu" seconds, or "told" by the program, and then `cost` says where
+    measure:  what cost is: "wall" or "cpu" seconds, or "reported" by the program, and then `cost` says where
     tuning:   arguments of `autobct.Tuner` as they were written: price, score_range, cost_range, direction, recall, ...
     """
 

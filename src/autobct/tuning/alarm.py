@@ -38,19 +38,24 @@ _ONE_RUN = 200.0  # likelihood ratio of one score at most, where runs tell how f
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """What was seen is implausible under what was believed: every promise is conditional on the belief.
+    """The observations are implausible under the model, so its estimates may be wrong.
 
-    run:       place in the history, from 0, of the run that raised it
+    run:       index in the history, from 0, of the run that raised the alarm
     what:      "score" or "cost"
-    observed, believed:  of that run, in the user's units;  surprise: in standard deviations, of log cost for a cost
+    observed, expected:  of that run, in the user's units;  surprise: in standard deviations (of log cost for a cost)
     """
 
     run: int
     what: Literal["score", "cost"]
     observed: float
-    believed: float
+    expected: float
     surprise: float
     text: str
+
+    @property
+    def believed(self) -> float:
+        """Deprecated name of `expected`."""
+        return self.expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +174,17 @@ def alarm_of(problem: ScaledProblem, history: Sequence[Run]) -> Alarm | None:
 
 
 def _alarm(
-    number: int, what: Literal["score", "cost"], observed: float, believed: float, z: float, *, stated: bool
+    number: int, what: Literal["score", "cost"], observed: float, expected: float, z: float, *, stated: bool
 ) -> Alarm:
     does, units = ("scored", "") if what == "score" else ("cost", " of log cost")
     gap = f"{abs(z):.1f} standard deviations{units} away" if abs(z) < _MOST else "very far away"
     advice = f"Check {what}_range" if stated else f"Set {what}_range if you know it"
     text = (
-        f"Model alarm: run {number + 1} {does} {observed:.4g}; the model expected {believed:.4g}, {gap}. "
+        f"Model alarm: run {number + 1} {does} {observed:.4g}; the model expected {expected:.4g}, {gap}. "
         f"Together with the earlier runs this is very unlikely (less than {FALSE_ALARMS:.0%}) if the model holds, so "
         f"its estimates may be wrong. {advice}, or give a prior of your own."
     )
-    return Alarm(number, what, observed, believed, z, text)
+    return Alarm(number, what, observed, expected, z, text)
 
 
 def _sd(var: object) -> float:

@@ -1,4 +1,4 @@
-"""Which policy a tuner follows: the one it is told, or a shipped value map that fits, or one that needs none."""
+"""Which policy a tuner follows: the caller's, or a shipped value map that fits, or one that needs none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from autobct.tuning.problem import ScaledProblem
 from autobct.value.assessment import Assess
 from autobct.value.map import BASES, MapMismatch, ValueMap, mismatches
 
-_PER_PRICE = "Improvement per price, one run ahead"
+_PER_PRICE = "Expected improvement per price, one run ahead"
 
 
 def shipped_for(problem: ScaledProblem) -> str | None:
-    """The name of the shipped map for such a game, e.g. 1d-log-recall; None if there is none."""
+    """The name of the shipped map for such a problem, e.g. 1d-log-recall; None if there is none."""
     dim, log_cost = problem.prior.dim, problem.terms.cost_model is LOG_LINEAR
     reward = "recall" if problem.terms.recall else "last"
     names = [name for name in shipped() if name.startswith(f"{dim}d-") and name.endswith(f"-{reward}")]
@@ -42,7 +42,7 @@ def told_policy(policy: Policy, problem: ScaledProblem, seed: int) -> tuple[Asse
 
 def own_policy(policy: Policy, problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
     """A policy of the caller's that was found to fit, for the candidates of the problem, and a sentence about it."""
-    return policy(problem.controls, seed), getattr(policy, "note", "A policy of the caller's.")
+    return policy(problem.controls, seed), getattr(policy, "note", "A policy supplied by the caller.")
 
 
 def default_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
@@ -55,7 +55,7 @@ def default_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
         return _learning_policy(problem, seed)
     name = shipped_for(problem)
     try:
-        return _on_shipped(name, problem, seed), f"The value map {name} that came with the package."
+        return _on_shipped(name, problem, seed), f"The value map {name} from the package."
     except (MapMismatch, MapFileError) as reason:
         return relaxed(depth=2)(problem.controls, seed), f"Depth 2 on the fly: {_on_one_line(reason)}."
 
@@ -76,13 +76,13 @@ def _learning_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
         on_map = mapped(value_map)(problem.controls, seed)
     except (MapMismatch, MapFileError) as reason:
         return alone, f"{text}: {_on_one_line(reason)}."
-    note = f"The value map {name} that came with the package where a run is dear, else {text[0].lower()}{text[1:]}."
+    note = f"The value map {name} from the package where runs are expensive, otherwise {text[0].lower()}{text[1:]}."
     return OneRunFirst(WhereItFits(value_map.spec, on_map, otherwise)), note
 
 
 def _shipped(name: str | None) -> ValueMap:
     if name is None:
-        raise MapMismatch("no map for such a problem came with the package")
+        raise MapMismatch("the package has no map for this kind of problem")
     return shipped_map(name)
 
 

@@ -11,20 +11,20 @@ from autobct.belief.arrays import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Train:
-    """Train a model with these params next, and `tell` what came of it.
+    """Train a model with these params next, then report the outcome with `tell`.
 
-    trial:          number of this run, from 0; what `tell` wants back
+    trial:          number of this run, from 0; `tell` takes it back
     control:        (p,) the params in the unit cube   (u)
-    expected_gain:  what this run, and what may follow from it, is expected to add to the final score; the chance that
-                    it finishes included
+    expected_gain:  what this run, and the runs that may follow it, are expected to add to the final score, weighted
+                    with the probability that the run finishes
     expected_cost:  expected cost of this run
-    price_of_run:   what that cost is worth in score, the fixed overhead of a run included; spent if it fails, too
-    expected_score: believed score of a model with these params
-    value:          expected final score minus the price of all further runs when going on   (V); where no other run
-                    is under way it is stop_value + expected_gain - price_of_run (minus and plus for a loss)
-    stop_value:     the best alternative: the score in hand when stopping now; None before the first finished run
-    overhead:       the part of price_of_run that is fixed, whatever the run costs
-    note:           what else there is to know, told once: a range that was left, a model alarm
+    price_of_run:   what that cost is worth in score, including the fixed overhead of a run; also spent if it fails
+    expected_score: estimated score of a model with these params
+    value:          value of continuing: expected final score minus the price of all further runs   (V); if no other run
+                    is under way, stop_value + expected_gain - price_of_run (minus and plus for a loss)
+    stop_value:     estimated score of the best so far, the value of stopping now; None until a run has finished
+    overhead:       the fixed part of price_of_run, independent of the cost of the run
+    note:           a message shown once: a score or cost outside its range, or a model alarm
     """
 
     trial: int
@@ -41,7 +41,7 @@ class Train:
 
     @property
     def why(self) -> str:
-        """One sentence with numbers, and the note if there is one."""
+        """The reason in one sentence with its numbers, followed by the note if there is one."""
         return f"{self._sentence} {self.note}".rstrip()
 
     @property
@@ -49,8 +49,8 @@ class Train:
         stated = ", ".join(f"{name}={short(value)}" for name, value in self.params.items())
         if self.stop_value is None:
             return (
-                f"Train {stated}: nothing is in hand yet, and this run is expected to score "
-                f"{self.expected_score:.3g} for a cost of {self.expected_cost:.3g}."
+                f"Train {stated}: no run has finished yet, and this one is expected to score "
+                f"{self.expected_score:.3g} at a cost of {self.expected_cost:.3g}."
             )
         return (
             f"Train {stated}: it is expected to gain {self.expected_gain:.3g} for a cost worth {self.price_of_run:.3g}."
@@ -62,12 +62,12 @@ class Stop:
     """Stop tuning.
 
     reason:           "not worth it", "nothing to gain", "max_runs", "max_cost", "deadline", "horizon", "failing",
-                      "nothing left"; of programs also "same failure" and "no score"
-    runs:             runs made so far   (tau)
-    value:            the estimated score of the best model so far; None if no run finished
+                      "nothing left"; for programs also "same failure" and "no score"
+    runs:             number of runs so far   (tau)
+    value:            estimated score of the best so far; None if no run has finished
     best_alternative: the next run with the highest priority, which is not worth its price or gains nothing
-    left, cheapest:   at a limit of cost: what is left, and what the cheapest next run may well cost
-    note:             what else there is to know, told once
+    left, cheapest:   at a cost limit: the cost that is left, and what the cheapest next run is likely to cost at most
+    note:             a message shown once
     """
 
     reason: str
@@ -80,7 +80,7 @@ class Stop:
 
     @property
     def why(self) -> str:
-        """One sentence with numbers, and the note if there is one."""
+        """The reason in one sentence with its numbers, followed by the note if there is one."""
         return f"{self._sentence} {self.note}".rstrip()
 
     @property
@@ -88,26 +88,28 @@ class Stop:
         head = f"Stopped after {self.runs} run{'s' if self.runs != 1 else ''}: "
         if self.reason == "not worth it" and self.best_alternative is not None:
             best = self.best_alternative
-            fixed = f", {best.overhead:.3g} of it fixed" if best.overhead > best.price_of_run / 2 else ""
+            fixed = (
+                f", including a fixed overhead of {best.overhead:.3g}" if best.overhead > best.price_of_run / 2 else ""
+            )
             return f"{head}the best next run would {_gains(best)} and cost {best.price_of_run:.3g}{fixed}."
         if self.reason == "nothing to gain" and self.best_alternative is not None:
             gain = max(self.best_alternative.expected_gain, 0.0)
             return f"{head}there is nothing more to gain; the best next run would add {gain:.1g} to the score."
         if self.left is not None and self.cheapest is not None:
-            of = "until the deadline" if self.reason == "deadline" else f"of {self.reason}"
-            left = f"{max(self.left, 0.0):.3g} is left {of}"
-            return f"{head}the cheapest next run may well cost {self.cheapest:.3g}, and {left}."
+            of = "before the deadline" if self.reason == "deadline" else f"of {self.reason}"
+            left = f"only {max(self.left, 0.0):.3g} is left {of}"
+            return f"{head}the cheapest next run may cost up to {self.cheapest:.3g}, and {left}."
         return head + _REASONS[self.reason]
 
 
 _REASONS = {
     "not worth it": "no further run is worth its price.",
     "nothing to gain": "there is nothing more to gain.",
-    "max_runs": "that is as many as max_runs allows.",
-    "max_cost": "nothing is left of max_cost.",
-    "deadline": "the deadline has come.",
-    "horizon": "that is as many as the exact method's horizon allows.",
-    "failing": "the last ten all failed, so the fault is likely not in the params.",
+    "max_runs": "max_runs is reached.",
+    "max_cost": "max_cost is used up.",
+    "deadline": "the deadline has passed.",
+    "horizon": "the horizon of the exact method is reached.",
+    "failing": "the last ten runs all failed, so the params are probably not the cause.",
     "nothing left": "every candidate has failed.",
     "same failure": "the first runs failed with the same error, so the bug is probably in the program.",
     "no score": "the program ended normally but printed no score.",
@@ -119,7 +121,7 @@ _NOTHING = 1e-4  # of the price of a run: what is less is nothing beside it, or 
 
 
 def _gains(run: Train) -> str:
-    """Without recall the next model replaces the one in hand, so that a run may be expected to lose score."""
+    """Without recall the next model replaces the incumbent, so a run may be expected to lose score."""
     gain = run.expected_gain
     if abs(gain) < max(1e-12, _NOTHING * run.price_of_run):
         return "gain nothing"

@@ -28,15 +28,15 @@ class Explanation:
     """The next decision in full, in the user's units.
 
     decision:     what `ask` says now
-    stop_value:   the score in hand, as believed, and its standard deviation `stop_sd`; None if there is none
-    best:         the best next run with its expected gain and cost; None if there may be none
-    score_sd:     standard deviation of the believed score there
-    cost_low, cost_high:  the run costs between these with a probability of 68 %
-    improves:     probability that after it there is a better model than the incumbent, as estimated then
-    feasibility:  probability that the run finishes; 1 where none has failed
-    break_even:   the price at which the decision would turn; None if it would not at any
-    controls:     (G, p) all candidates, and at each: params, the value of training there (-inf where there may be no
-                  run), the priority that ranks it (in units of the policy's own), the believed score and its standard
+    stop_value:   estimated score of the best so far, with its standard deviation `stop_sd`; None if no run has finished
+    best:         the best next run with its expected gain and cost; None if no run is allowed
+    score_sd:     standard deviation of the estimated score there
+    cost_low, cost_high:  68 % interval of the cost of that run
+    improves:     probability that the run replaces the incumbent with a better model, by the estimates after it
+    feasibility:  probability that the run finishes; 1 if no run has failed
+    break_even:   the price at which the decision would change; None if no price changes it
+    controls:     (G, p) all candidates, and for each: params, the value of training there (-inf where no run is
+                  allowed), the priority that ranks it (in the policy's own units), the estimated score and its standard
                   deviation, the expected cost, and the price of the run
     """
 
@@ -76,18 +76,18 @@ class Explanation:
         return [
             f"Best so far: {best}. Continuing is worth {self.best.value:.4g} (expected final score minus the price of "
             "all further runs).",
-            f"Best next run: {stated}, believed to score {self.best.expected_score:.4g} (± {self.score_sd:.2g}) for a "
-            f"cost of {self.cost_low:.3g} to {self.cost_high:.3g}; it improves on what is in hand with a probability "
-            f"of {self.improves:.0%}.",
+            f"Best next run: {stated}, with an estimated score of {self.best.expected_score:.4g} "
+            f"(± {self.score_sd:.2g}) and a cost of {self.cost_low:.3g} to {self.cost_high:.3g}; it improves on the "
+            f"best so far with a probability of {self.improves:.0%}.",
             *([f"It finishes with a probability of {self.feasibility:.0%}."] if self.feasibility < 1.0 else []),
         ]
 
     def _of_the_price(self) -> str:
         stops = isinstance(self.decision, Stop)
         if self.break_even is None:
-            return f"It would {'stop' if stops else 'go on'} at any price{self._whatever_it_costs()}."
-        turn = "go on below" if stops else "stop above"
-        return f"At {self.price} it {'stops' if stops else 'goes on'}; it would {turn} {self.break_even}."
+            return f"It would {'stop' if stops else 'continue'} at any price{self._whatever_it_costs()}."
+        turn = "continue below" if stops else "stop above"
+        return f"At {self.price} it {'stops' if stops else 'continues'}; it would {turn} {self.break_even}."
 
     def _whatever_it_costs(self) -> str:
         weighed = isinstance(self.decision, Stop) and self.decision.reason == "not worth it"

@@ -29,12 +29,12 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forecast:
-    """How tunings from here end, in the user's units, where the model holds.  One entry per draw, (n,) each.
+    """How the tuning is likely to end if the model holds, in the user's units.  One entry per draw, (n,) each.
 
-    scores:  true score of the model returned;  nets: the same less the price of all cost, what is spent included
-    costs:   of all runs, those made included;  runs: number of all of them
-    capped:  share of simulated tunings cut off because they would not end
-    decisions: number of simulated runs, those made before left out
+    scores:  true score of the returned model;  nets: that score minus the price of the total cost
+    costs:   total cost, including the runs so far;  runs: total number of runs
+    capped:  share of the simulations that were cut off because they did not end
+    decisions: number of simulated runs
     """
 
     scores: Array
@@ -51,12 +51,12 @@ class Forecast:
 
     @property
     def expected_score(self) -> float:
-        """Mean true score of the model returned."""
+        """Mean true score of the returned model."""
         return float(self.scores.mean())
 
     @property
     def score_se(self) -> float:
-        """Standard error of that mean, from the number of draws."""
+        """Standard error of the expected score, from the number of draws."""
         return float(self.scores.std() / np.sqrt(self.draws))
 
     @property
@@ -71,23 +71,23 @@ class Forecast:
 
     @property
     def stopping(self) -> dict[int, float]:
-        """Probability of stopping after so many runs."""
+        """Probability of stopping after each number of runs."""
         counts, times = np.unique(self.runs, return_counts=True)
         return {int(count): float(n) / self.draws for count, n in zip(counts, times, strict=True)}
 
     @property
     def score_quantiles(self) -> dict[float, float]:
-        """Of the true score of the model returned."""
+        """Quantiles of the true score of the returned model."""
         return _quantiles(self.scores)
 
     @property
     def cost_quantiles(self) -> dict[float, float]:
-        """Of the cost of all runs."""
+        """Quantiles of the cost of all runs."""
         return _quantiles(self.costs)
 
     @property
     def run_quantiles(self) -> dict[float, float]:
-        """Of the number of runs."""
+        """Quantiles of the number of runs."""
         return _quantiles(self.runs)
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class Forecast:
             f"Expected final score {self.expected_score:.4g} (90 % between {score[0.05]:.4g} and {score[0.95]:.4g}).",
             f"Expected cost {self.expected_cost:.4g} (90 % between {cost[0.05]:.4g} and {cost[0.95]:.4g}) "
             f"in {self.expected_runs:.2g} runs (90 % between {runs[0.05]:.0f} and {runs[0.95]:.0f}).",
-            f"Stops after so many runs with probability: {stops}.",
+            f"Probability of stopping after this many runs: {stops}.",
             f"Simulated {'once' if self.draws == 1 else f'{self.draws} times'} from the current model.",
         ]
         if self.capped:

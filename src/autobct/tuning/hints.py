@@ -1,4 +1,4 @@
-"""What a user knows beforehand, in one line each: a good guess, what makes runs dear, or that nothing is as usual."""
+"""What a user knows beforehand, in one line each: a good guess, what makes runs expensive, or that nothing is usual."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Hints:
                among those that are tuned
     strength:  how firmly the guess is held, 1 as a rule
     growing:   parameters with which the cost is known to rise, by position
-    usual:     whether to expect what is usual: a centre better than corners, whole numbers that make runs dear
+    usual:     whether to expect what is usual: a centre better than corners, whole numbers that make runs expensive
     """
 
     guess: tuple[tuple[int, float], ...] = ()
@@ -48,7 +48,7 @@ def hints_of(
     strength = finite_number(guess_strength, "guess_strength", least=0.0)
     if strength > _FIRMEST:
         raise ValueError(
-            f"guess_strength must be at most {_FIRMEST:g}, got {guess_strength!r}; 1 is as a rule, 2 is firm"
+            f"guess_strength must be at most {_FIRMEST:g}, got {guess_strength!r}; 1 is the default, 3 is nearly sure"
         )
     return Hints(_guess(space, guess), strength, _growing(space, increases_cost), expect_usual)
 

@@ -16,7 +16,7 @@ class Run:
     score:   the observed score; None if the run failed
     cost:    what it cost, failed or not
     error:   why it failed; None if it did not
-    believed: the estimated score at its params after this run
+    estimated_score: the estimated score at its params after this run
     """
 
     trial: int
@@ -25,16 +25,21 @@ class Run:
     score: float | None
     cost: float
     error: str | None
-    believed: float
+    estimated_score: float
+
+    @property
+    def believed(self) -> float:
+        """Deprecated name of `estimated_score`."""
+        return self.estimated_score
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something to know about a run, told once.
+    """A remark about a run, given once.
 
-    run:    its place in the history, from 0
-    about:  "score" or "cost", whichever left its range; "width" of a score range that is far too wide; "price", where a
-            percent may not be 0.01
+    run:    its index in the history, from 0
+    about:  "score" or "cost" if it is outside its range; "width" if the score range is far too wide; "price" if a
+            percent may not mean 0.01
     """
 
     run: int

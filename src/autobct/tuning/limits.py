@@ -48,11 +48,11 @@ Moment = float | str | datetime.datetime | datetime.timedelta
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hard limits of a tuning, whatever the price says.
+    """Hard limits of a tuning, independent of the price.
 
-    max_runs: no more runs than this
+    max_runs: make at most this many runs
     max_cost: start no run that is likely to bring the total cost above this
-    deadline: start no run that is likely to end later; for `tune`, which has a clock
+    deadline: start no run that is likely to end later; only for `tune`, which has a clock
     """
 
     max_runs: int | None = None

@@ -94,7 +94,7 @@ class Memory:
         """The control (p,) at a place."""
         return np.frombuffer(place, dtype=np.float64)
 
-    def believed_score(self, control: Array) -> float:
+    def estimated_score(self, control: Array) -> float:
         """The estimated score (posterior median) at a control (p,), in the user's units."""
         return estimated_score(self.known, np.asarray(control, dtype=np.float64))
 
@@ -112,7 +112,7 @@ class Memory:
         return replace(
             self,
             known=known,
-            runs=self.runs + (replace(run, believed=estimated_score(known, run.control)),),  # noqa: RUF005 looks at none
+            runs=self.runs + (replace(run, estimated_score=estimated_score(known, run.control)),),  # noqa: RUF005 looks at none
             pending={trial: train for trial, train in self.pending.items() if trial != run.trial},
             finished=finished if run.score is None else {**finished, place: number},
             excluded=self.excluded | {place} if run.score is None else self.excluded,

@@ -178,7 +178,7 @@ class Categorical:
         return self.choices[k]
 
     def index(self, value: object) -> int:
-        """The position of a choice; 1, 1.0 and True are told apart where more than one is a choice."""
+        """The index of a choice; 1, 1.0 and True are distinct if more than one of them is a choice."""
         for test in (_same, _equal):
             for k, choice in enumerate(self.choices):
                 if test(choice, value):

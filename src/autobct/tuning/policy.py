@@ -36,28 +36,28 @@ class MapPolicy:
 
     value_map: ValueMap
     values: Callable[..., Array]  # (foresight, state, terms, runs made) -> (..., G)
-    note: str = "A value map of the caller's."
+    note: str = "A value map supplied by the caller."
 
     def __call__(self, controls: Array, seed: int) -> Assess:
-        """As any policy; MapMismatch if the candidates do not tell what the map must know."""
+        """As any policy; MapMismatch if the candidates do not show what the map must know."""
         return ByValue(partial(self.values, foresight(self.value_map, controls)))
 
     def check(self, prior: Prior, terms: Terms) -> None:
-        """MapMismatch, with the lines that differ, if the map is for another game."""
+        """MapMismatch, with the lines that differ, if the map is for a different problem."""
         found = mismatches(self.value_map.spec, prior, terms)
         if found:
-            learned = "the default belief learns its scale; a map of your own needs prior='paper' or your own prior"
+            learned = "the default surrogate learns its scale; to use this map, set prior='paper' or your own prior"
             hint = [learned] if prior.ensemble is not None else []
-            raise MapMismatch("\n".join(["the map is for another game:", *found, *hint]))
+            raise MapMismatch("\n".join(["the map is for a different problem:", *found, *hint]))
 
 
 def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
-    """One lookahead on a value map whose foresight shrinks by one run with every run made, to V_1.
+    """One-run lookahead on a value map whose horizon shrinks by one with every run, down to V_1.
 
-    With n runs made the continuation is V_{horizon - 1 - n}; horizon: K + 2 if not given, all that the map knows.
-    Foresight that shrinks cannot run away on an error that says "there is more to learn", and from where V_1 is left
-    decisions are those of `relaxed(2)`, which needs no map.  The first run is chosen by two lookaheads: where least is
-    known a map errs most, and after two runs more is known.
+    After n runs the continuation is V_{horizon - 1 - n}; horizon: K + 2 by default, the deepest the map has.  A
+    shrinking horizon keeps an error of the map from postponing the stop for ever.  Once V_1 is reached, decisions
+    are those of `relaxed(2)`, which needs no map.  The first run is chosen by looking two runs ahead, because a map is
+    least accurate where least is known.
     """
     return MapPolicy(value_map, partial(_shrinking, _horizon_of(value_map, horizon)))
 
@@ -71,10 +71,10 @@ def _shrinking(first: int, ahead: Foresight, state: State, terms: Terms, runs: i
 
 
 def relaxed(depth: int = 2, *, damping: float = 0.0, terminal: Continuation = never) -> Policy:
-    """The relaxed method: the same foresight of `depth` runs at every decision, for ever.
+    """The relaxed method: every decision looks `depth` runs ahead, without a limit on the number of runs.
 
-    damping:   epsilon, 0 <= epsilon < 1: how much the value of going on is marked down
-    terminal:  value of going on after the last foreseen run, e.g. a value map; depth=1 on a map is the paper's use
+    damping:   epsilon, 0 <= epsilon < 1: how much the value of continuing is discounted
+    terminal:  value of continuing after the last of these runs, e.g. a value map; the paper uses depth=1 on a map
     """
     whole_number(depth, "depth", example=2)
     _check_damping(damping)
@@ -105,10 +105,10 @@ def _relaxed_on_map(depth: int, damping: float, ahead: Foresight, state: State, 
 
 
 def exact(horizon: int, *, damping: float = 0.0, value_map: ValueMap | None = None) -> Policy:
-    """The exact method: at most `horizon` runs in all, each decision looking through to the last of them.
+    """The exact method: at most `horizon` runs in total, and every decision looks ahead to the last of them.
 
-    With n runs made, N - n are left: V_{N-n-1} follows the next one (the paper's V_{N-n} is off by one against its
-    theorem 2.2).  On the fly the work is exponential in the horizon, hence at most 4; with a value map at most K + 2.
+    After n runs, N - n are left: V_{N-n-1} follows the next one (the paper's V_{N-n} is off by one against its
+    theorem 2.2).  Without a map the work is exponential in the horizon, so it is at most 4; with one, at most K + 2.
     """
     whole_number(horizon, "horizon", example=3)
     _check_damping(damping)
@@ -135,11 +135,11 @@ def _exact_on_map(horizon: int, damping: float, ahead: Foresight, state: State, 
 
 
 def sampled(depth: int = 2, *, samples: int = 1000, smooth: bool = True, damping: float = 0.0) -> Policy:
-    """The paper's own computation: N_s Monte Carlo samples per control, smoothed over the controls.
+    """The paper's own method: N_s Monte Carlo samples per control, smoothed over the controls.
 
     smooth:  a spline (one coordinate) or thin plate (two) over the controls; False for none, with any candidates
 
-    Each decision draws afresh from (seed, runs made), so that a resumed run decides as an uninterrupted one.
+    Each decision draws new samples from (seed, number of runs), so a resumed tuning makes the same decisions.
     """
     whole_number(depth, "depth", example=2)
     whole_number(samples, "samples", example=1000)
@@ -173,20 +173,20 @@ def _sampled(
 
 
 def gittins() -> Policy:
-    """The Gittins index (Pandora's box) on the same belief: cheap, and close to the optimum with recall."""
+    """The Gittins index (Pandora's box) on the same posterior: fast, and close to the optimum with recall."""
     return partial(_anywhere, by_gittins_index)
 
 
 def ei_per_cost() -> Policy:
-    """The run with the highest expected improvement per price; stop when none is worth its own.
+    """Expected improvement per price: train the candidate with the highest, stop if no run is worth its price.
 
-    One run of foresight: on real surfaces, which no belief knows, it decides better than deeper foresight does.
+    It looks one run ahead.  On real problems, where no model is exact, this does better than looking further ahead.
     """
     return partial(_anywhere, by_ei_per_cost)
 
 
 frugal = ei_per_cost
-"""The same under its former name."""
+"""The former name of `ei_per_cost`."""
 
 
 def _anywhere(rule: Assess, controls: Array, seed: int) -> Assess:
@@ -208,7 +208,7 @@ def _horizon_of(value_map: ValueMap, horizon: int | None) -> int:
     most = value_map.deepest + 1
     told = most if horizon is None else whole_number(horizon, "horizon", example=most)
     if told > most:
-        raise ValueError(f"horizon must be at most {most} with this map, got {told}; it foresees no more runs")
+        raise ValueError(f"horizon must be at most {most} with this map, got {told}; the map has no deeper values")
     return told
 
 

@@ -18,12 +18,12 @@ _OWN = ("", "unit", "units", "unit of cost", "units of cost")  # the unit in whi
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """So much score is worth so much cost  (gamma).
+    """What cost is worth in score: `score` per `cost`  (gamma).
 
     score: gain in score, in the units in which the score is measured, positive
     cost:  the cost that this gain is worth, in `unit`, positive
     unit:  "ms", "s", "min", "h" or "d", in any usual spelling; "" for the unit in which the cost is measured
-    percent:  it was written in percent, each taken for 0.01 as nothing was said of the scores
+    percent:  whether it was written in percent and 1% was taken as 0.01, for lack of a score range
     """
 
     score: float
@@ -40,7 +40,7 @@ class Price:
 
     @property
     def per_cost(self) -> float:
-        """Score per one unit of raw cost: per second where `unit` is a time, else per the cost's own unit."""
+        """Score per one unit of raw cost: per second if `unit` is a time, otherwise in the cost's own unit."""
         return self.score / self.cost / SECONDS.get(self.unit, 1.0)
 
     def __str__(self) -> str:
@@ -70,14 +70,14 @@ def doubt(price: Price, score: float) -> str:
     if not (price.percent and abs(score) >= PERCENTAGE):
         return ""
     points = replace(price, score=100.0 * price.score)
-    return f"scored {score:.4g}, but the price takes 1% for 0.01: write '{points}' if scores are percentages"
+    return f"scored {score:.4g}, but the price counts 1% as 0.01; write '{points}' if scores are percentages"
 
 
 def price_from(gain: float = 0.01, seconds: float = 60.0) -> Price:
     """The price at which `gain` of score is worth `seconds` of training: price_from(gain=0.01, seconds=60).
 
-    gain:     in the units in which the score is measured, an improvement, so positive in either direction
-    seconds:  of training that you would just give for it
+    gain:     an improvement in units of the score, positive whether scores are maximized or minimized
+    seconds:  the training time that this improvement is just worth
     """
     return Price(_positive("gain", gain, _FROM), _positive("seconds", seconds, _FROM), "s")
 

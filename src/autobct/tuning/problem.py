@@ -159,7 +159,9 @@ def problem_of(
         told_space, told.get("guess"), told["guess_strength"], told["increases_cost"], told["expect_usual"]
     )
     if prior is not None and hints != NOTHING:
-        raise ValueError("guess, increases_cost and expect_usual shape the default belief; leave them out with a prior")
+        raise ValueError(
+            "guess, increases_cost and expect_usual are for the default surrogate; leave them out with a prior"
+        )
     fixed = own is not None
     least = 0.0 if learning else OVERHEAD
     stated = Stated(

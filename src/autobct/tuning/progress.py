@@ -1,4 +1,4 @@
-"""What is told while a tuning goes on: callbacks, and plain lines for a pipe or a file."""
+"""What is reported during a tuning: callbacks, and plain lines for a pipe or a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner
 
 Event = Train | Stop | Run | Note | Alarm
-"""A decision, a run that was told, a range that was left, or a model alarm."""
+"""A decision, a reported run, a note about a range, or a model alarm."""
 
 Callback = Callable[["Tuner", Event], object]
 """Called with the tuner and each event as it happens.  If it has a method `close`, that is called at the end."""
@@ -76,8 +76,8 @@ def line(tuner: Tuner, event: Event) -> str:
     total = f"total {tuner.total_cost:.4g}"
     if event.score is None:
         return f"Run {event.trial + 1} failed: {event.error}; cost {event.cost:.4g}, {total}."
-    believed = f"estimated {event.believed:.4g}"
-    return f"Run {event.trial + 1}: score {event.score:.4g} ({believed}), cost {event.cost:.4g}, {total}."
+    estimated = f"estimated {event.estimated_score:.4g}"
+    return f"Run {event.trial + 1}: score {event.score:.4g} ({estimated}), cost {event.cost:.4g}, {total}."
 
 
 def _printer(verbose: object) -> list[Callback]:
@@ -95,5 +95,5 @@ def _printer(verbose: object) -> list[Callback]:
 
 def _warn(callback: object, error: Exception) -> None:
     name = getattr(callback, "__qualname__", type(callback).__qualname__)
-    message = f"callback {name} failed with {type(error).__name__}: {error}; it is not called again"
+    message = f"callback {name} failed with {type(error).__name__}: {error}; it will not be called again"
     warnings.warn(message, RuntimeWarning, stacklevel=4)

@@ -172,9 +172,11 @@ def _of_score(problem: ScaledProblem, run: Run) -> str:
         return ""
     now = round(problem.score_scale.to_model(run.score), 9)
     if now < 1.0 - DIVERGED:
-        return f"scored {run.score:.4g}, so far from the others that it counts as bad and no more"
+        return f"scored {run.score:.4g}, far from all others; it only counts as a bad score"
     if not 0.0 <= now <= 1.0:
-        return f"scored {run.score:.4g}, outside {_ends(problem.score_scale)}, as {TELLING} runs have shown it to be"
+        return (
+            f"scored {run.score:.4g}, outside {_ends(problem.score_scale)}, the range found in the first {TELLING} runs"
+        )
     name = "score_range=" if stated.score_known else ""
     return f"scored {run.score:.4g}, outside {name}{_ends(scale)}: {_now(problem.score_scale)}"
 
@@ -204,7 +206,7 @@ def _of_cost(problem: ScaledProblem, run: Run) -> str:
     guess = stated.cost_guess * problem.score_scale.unit
     if abs(math.log(max(run.cost, 1e-300) / guess)) <= _FAR:
         return ""
-    return f"cost {run.cost:.4g}, far from the {guess:.2g} guessed from the price; a cost_range would tell it"
+    return f"cost {run.cost:.4g}, far from the {guess:.2g} guessed from the price. Set cost_range if you know it"
 
 
 def _ends(scale: Scale) -> str:
@@ -212,4 +214,4 @@ def _ends(scale: Scale) -> str:
 
 
 def _now(scale: Scale) -> str:
-    return f"the range is now {_ends(scale)}, and follows what is seen"
+    return f"the range is now {_ends(scale)} and adapts to the observed scores"

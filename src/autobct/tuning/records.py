@@ -24,7 +24,7 @@ def records_of(history: Sequence[Run], names: Sequence[str]) -> list[dict[str, A
             "score": run.score,
             "cost": run.cost,
             "total_cost": total,
-            "estimated_score": run.believed,
+            "estimated_score": run.estimated_score,
             "error": run.error,
             **{f"params_{name}": run.params.get(name) for name in names},
         }

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class TuningError(RuntimeError):
-    """The tuning could not go on.  `__cause__` is the exception behind it, if there is one, with its traceback.
+    """The tuning could not continue.  `__cause__` is the original exception, if there is one, with its traceback.
 
-    history: all runs, failed ones included
-    result:  of the runs that finished before; None if none did
+    history: all runs, including failed ones
+    result:  the result of the runs that finished before the error; None if none did
     """
 
     def __init__(self, message: str, history: tuple[Run, ...], result: Result | None = None) -> None:
@@ -45,9 +45,9 @@ class TuningError(RuntimeError):
 class WhatIf:
     """What another price would have done with the same runs.
 
-    runs:    after how many it would have stopped;  known: False if it would have gone on after the last one
-    params, score:  of the model it would have returned;  cost: of the runs up to there
-    net:     that score less the price of that cost, in units of score
+    runs:    number of runs before it would have stopped;  known: False if it would have continued after the last run
+    params, score:  those of the model it would have returned;  cost: total cost of these runs
+    net:     that score minus the price of that cost, in units of score
     """
 
     price: Price
@@ -61,7 +61,7 @@ class WhatIf:
     def __str__(self) -> str:
         """One sentence."""
         if not self.known:
-            return f"At {self.price} it would have gone on after {count(self.runs)}."
+            return f"At {self.price} it would have continued after {count(self.runs)}."
         stated = ", ".join(f"{name}={short(value)}" for name, value in self.params.items())
         return (
             f"At {self.price} it would have stopped after {count(self.runs)} with {stated}: "
@@ -71,17 +71,17 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The model to use and what it took.
+    """The model to use, what it cost, and why the tuning stopped.
 
-    params:   of the model to use
-    score:    its observed score;  expected_score: estimated from all runs
-    cost:     of all runs together, failed ones included
-    why:      one sentence, why the tuning stopped
-    history:  every run;  decisions: what was decided before each of them, and at the end
-    problem:  what was tuned, with the ranges that the runs have shown
-    plan, memory:  all that the tuner knew and was told when it ended; both are frozen, so a result never changes
-    settings, versions:  what it takes to do the same again
-    deciding: seconds between the runs;  charged: cost besides the runs, those seconds where the cost is time
+    params:   the params of the model to use
+    score:    its observed score;  expected_score: its score estimated from all runs
+    cost:     total cost of all runs, including failed ones
+    why:      why the tuning stopped, in one sentence
+    history:  every run;  decisions: the decision before each run, and the last one
+    problem:  what was tuned, with the ranges as adapted to the runs
+    plan, memory:  the full state of the tuner at the end; both are frozen, so a result never changes
+    settings, versions:  what is needed to reproduce the tuning
+    deciding: seconds spent between runs;  charged: cost beyond the runs, i.e. those seconds if the cost is time
     """
 
     params: dict[str, Any]
@@ -101,30 +101,30 @@ class Result:
 
     @property
     def total_cost(self) -> float:
-        """Cost of all runs and, where the cost is time, of deciding between them."""
+        """Cost of all runs and, if the cost is time, of deciding between them."""
         return self.cost + self.charged
 
     @property
     def alarm(self) -> Alarm | None:
-        """The first time that what was seen was implausible under the model; None if it never was."""
+        """The first time the observations became implausible under the model; None if they never did."""
         return self.memory.alarm
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What there was to say of runs that left a range."""
+        """Notes about runs outside their expected range."""
         return self.memory.notes
 
     @property
     def tuner(self) -> Tuner:
-        """A tuner of its own that stands where this tuning ended: to ask it more, or to go on."""
+        """A new tuner in the state in which this tuning ended, to query it or to continue."""
         from autobct.tuning.tuner import Tuner  # which makes results
 
         return Tuner.standing(self.plan, self.memory)
 
     def what_if(self, prices: Iterable[float | str | Price]) -> tuple[WhatIf, ...]:
-        """When each of these prices would have stopped on these runs, and what it would have got.
+        """When tuning at each of these prices would have stopped, and with which model.
 
-        The runs are those that were made; only the question whether to stop is asked again after each of them.
+        The runs stay as they were made; only the decision whether to stop is repeated after each of them.
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
         scores = self.tuner.problem.stated.scores
@@ -133,20 +133,20 @@ class Result:
     def importance(self) -> dict[str, float]:
         """How much each parameter matters: its share of the variance of the estimated score over the space.
 
-        The largest first; all sum to 1.  What several parameters do together counts for each of them.
+        In descending order; the shares sum to 1.  An interaction counts for each parameter in it.
         """
         return importance(learned(self.problem, self.history))
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One plain record for each run: score, cost, total_cost, estimated_score, error and `params_NAME`."""
+        """One dict per run: score, cost, total_cost, estimated_score, error and `params_NAME`."""
         return records_of(self.history, self.problem.space.names)
 
     def to_dataframe(self) -> Any:
-        """The same as a `pandas.DataFrame`, one row for each run; ImportError with what to install without pandas."""
+        """The records as a `pandas.DataFrame`, one row per run; ImportError if pandas is not installed."""
         return window("dataframe")(self.to_records())
 
     def report(self, path: str | PathLike[str]) -> None:
-        """Write one page about all this: report("run.html")."""
+        """Write a report as one HTML page: report("run.html")."""
         window("report")(self, path)
 
     def _repr_html_(self) -> str:
@@ -167,7 +167,7 @@ def result_of(tuner: Tuner, plan: Plan, why: str, decisions: Sequence[Decision],
     return Result(
         params=dict(best.params),
         score=best.score,
-        expected_score=tuner.believed_score(best.control),
+        expected_score=tuner.estimated_score(best.control),
         cost=math.fsum(run.cost for run in tuner.history),
         why=why,
         history=tuner.history,
@@ -189,7 +189,7 @@ def count(runs: int) -> str:
 
 def _nothing(history: Sequence[Run], decisions: Sequence[Decision]) -> str:
     if history:
-        return f"no run finished; the last of {len(history)} failed with {history[-1].error}"
+        return f"no run finished; the last of {count(len(history))} failed with {history[-1].error}"
     limits = [made.why for made in decisions if isinstance(made, Stop) and made.cheapest is not None]
     return f"no run finished. {limits[-1]}" if limits else "no run finished"
 

@@ -230,7 +230,7 @@ def _check_width(names: Sequence[str], parameters: Sequence[Parameter]) -> None:
         widest = max(widths, key=lambda name: widths[name])
         raise ValueError(
             f"space has {total} coordinates, {widths[widest]} of them for the choices of {widest!r}; at most {_MOST} "
-            f"can be told apart: leave out choices, or use an Int for what has an order"
+            f"are supported; leave out choices, or use an Int for values that have an order"
         )
 
 

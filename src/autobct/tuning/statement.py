@@ -30,14 +30,14 @@ _OF_LIMITS = tuple(LimitKeywords.__annotations__)
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Problem:
-    """What is tuned: a space, a price, and all else that may be said before the first run.
+    """What is tuned: a space, a price, and everything else that is stated before the first run.
 
     >>> problem = autobct.Problem({"x": autobct.Float(0, 1)}, price="0.01 per 30s", score_range=(0.5, 1))
     >>> tuner = autobct.Tuner(problem, limits=autobct.Limits(max_runs=20))
 
-    The keywords are those of `tune`.  It is checked when it is made, and never changes.
+    It takes the keywords of `tune`, checks them once, and never changes.
 
-    scaled: the same in model units, before the first run
+    scaled: the problem in model units, before the first run
     """
 
     scaled: ScaledProblem = field(repr=False)
@@ -50,7 +50,7 @@ class Problem:
 
     @property
     def space(self) -> Space:
-        """What may be chosen."""
+        """The search space."""
         return self.scaled.space
 
     @property
@@ -60,12 +60,12 @@ class Problem:
 
     @property
     def direction(self) -> Direction:
-        """Whether higher scores are better or lower ones."""
+        """The direction, "maximize" or "minimize"."""
         return self.scaled.direction
 
     @property
     def stated(self) -> dict[str, Any]:
-        """All that was said, as plain data that JSON can hold."""
+        """All settings of the problem, as plain data for JSON."""
         return settings_of(self.scaled)
 
     def __repr__(self) -> str:
@@ -98,9 +98,8 @@ def parted(space: Problem | Space | Mapping[str, Any], keywords: TunerKeywords, 
     plan = Plan(said.get("policy"), limits, 0 if seed is None else whole_number(seed, "seed", example=0, least=0))
     if isinstance(space, Problem):
         if of_problem:
-            raise TypeError(
-                f"{', '.join(of_problem)} belong to the Problem; write Problem(space, {next(iter(of_problem))}=...)"
-            )
+            first = next(iter(of_problem))
+            raise TypeError(f"{', '.join(of_problem)} must be set in the Problem; write Problem(space, {first}=...)")
         return space, plan
     if "price" not in of_problem:
         raise TypeError(f"{caller} needs a price: what cost is worth in score; {_PRICE}")
@@ -113,5 +112,5 @@ def _limits(limits: object, named: dict[str, Any]) -> Limits:
     if not isinstance(limits, Limits):
         raise TypeError(f"limits must be Limits, got {limits!r}; write e.g. limits=Limits(max_runs=20)")
     if named:
-        raise TypeError(f"{', '.join(named)} cannot go with limits; write it as Limits({next(iter(named))}=...)")
+        raise TypeError(f"{', '.join(named)} cannot be combined with limits; write Limits({next(iter(named))}=...)")
     return limits

@@ -36,11 +36,11 @@ class Table(Space):
     """Rows to choose from, as a space: `tune(train, Table(rows), price=...)` trains only what is in the table.
 
     rows:  params, e.g. [{"depth": 3, "rate": 0.1}, ...], or columns, {"depth": [3, ...], "rate": [0.1, ...]}
-    space: what the columns mean, as anywhere else; if not given, it is read off what they hold
-    log:   names of the columns to take on their logarithm; if not given, positive ones over more than two powers of ten
+    space: the parameters of the columns; inferred from the values by default
+    log:   columns to treat on a log scale; by default, positive ones that span more than two powers of ten
 
-    Whole numbers and real numbers are scaled by their range in the table; everything else is a choice, and so is a
-    column in which not all are numbers. Equal rows count once. Every row has a value for every name that exists in it.
+    Numbers are scaled by their range in the table; a column with anything else in it is categorical. Equal rows count
+    once. Every row needs a value for every name that exists in it.
     """
 
     rows: tuple[Mapping[str, Any], ...] = ()
@@ -167,7 +167,7 @@ def _inferred(rows: list[dict[str, Any]], log: object) -> tuple[Space, Array]:
         if missing := [name for name in rows[0] if name not in row]:
             raise ValueError(f"Table: rows[{k}] has no {missing[0]!r}; write a value for every name in every row")
         if unknown := [name for name in row if name not in rows[0]]:
-            raise ValueError(f"Table: rows[{k}] has {unknown[0]!r}, which the first row has not; {_ROWS}")
+            raise ValueError(f"Table: rows[{k}] has {unknown[0]!r}, which the first row does not have; {_ROWS}")
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     logs = _logs(columns, log)
     parameters = [_parameter(name, values, log=name in logs) for name, values in columns.items()]
@@ -205,9 +205,9 @@ def _logs(columns: Mapping[str, Sequence[Any]], log: object) -> set[str]:
         raise TypeError(f"Table: log must be a list of names, got {log!r}; write e.g. log=['rate']")
     for name in log:
         if name not in columns:
-            raise ValueError(f"Table: log names {name!r}, which is no column; write one of {list(columns)}")
+            raise ValueError(f"Table: log names {name!r}, which is not a column; write one of {list(columns)}")
         if name not in numbers or min(numbers[name]) <= 0:
-            raise ValueError(f"Table: log names {name!r}, which has values that are no positive numbers; leave it out")
+            raise ValueError(f"Table: log names {name!r}, which has values that are not positive numbers; leave it out")
     return set(log)
 
 
@@ -224,8 +224,8 @@ def _parameter(name: str, values: Sequence[Any], *, log: bool) -> Parameter:
         choices = _different(values)
         if len(choices) > _MOST_CHOICES:
             raise ValueError(
-                f"Table: column {name!r} has {len(choices)} different choices, at most {_MOST_CHOICES} can be told "
-                f"apart; leave out what only names the rows"
+                f"Table: column {name!r} has {len(choices)} different choices; at most {_MOST_CHOICES} are "
+                f"supported; leave out columns that only name the rows"
             )
         return Categorical(choices)
     low, high = min(values), max(values)

@@ -33,40 +33,42 @@ def tune(
     verbose: bool | TextIO = False,
     **keywords: Unpack[TunerKeywords],
 ) -> Result:
-    """Train until further training is not worth its price; return the model to use, and why it stopped.
+    """Train until another run is not worth its price; return the model to use and why tuning stopped.
 
-    train:        params -> score; its wall time in seconds is the cost.  Or params -> (score, cost)
-    space:        {"n_estimators": Int(1, 100), "learning_rate": Float(1e-4, 1, log=True)}; Optuna's distributions too;
-                  or a `Problem`, which has a price and all that may be said of it
+    train:        params -> score, at the cost of its wall time in seconds; or params -> (score, cost)
+    space:        {"n_estimators": Int(1, 100), "learning_rate": Float(1e-4, 1, log=True)}; Optuna's distributions work
+                  too; or a `Problem`, which includes the price and everything else about the problem
     price:        what cost is worth in score: "0.01 per 30s", "1% per 10min", `price_from(gain=0.01, seconds=60)`, or a
                   number, score per unit of cost
-    direction:    "maximize" the score, or "minimize" it, as of a loss
-    score_range:  lowest and highest score to expect, about; (0, 1) if not given; a run outside widens it
-    cost_range:   lowest and highest cost to expect, about; guessed from the price if not given; widened alike
-    prior:        a first belief of your own, in model units; "paper" for the paper's fixed scale in the stated ranges;
-                  otherwise one that learns its scale
-    policy:       how to decide, e.g. `ei_per_cost()` or `relaxed(depth=2)`; otherwise a value map of the package where
-                  one fits.  It changes nothing else
-    recall:       return the best believed of all models trained (True), or the last one as in the paper (False)
+    direction:    "maximize" the score, or "minimize" it, e.g. for a loss
+    score_range:  approximate lowest and highest score; (0, 1) by default; a score outside widens it
+    cost_range:   approximate lowest and highest cost of a run; guessed from the price by default; widened likewise
+    prior:        a prior of your own, in model units; "paper" for the paper's prior, with a fixed scale in the stated
+                  ranges; by default a surrogate that learns its scale
+    policy:       how to decide, e.g. `ei_per_cost()` or `relaxed(depth=2)`; by default a value map from the package if
+                  one fits, otherwise a short lookahead.  It changes nothing else
+    recall:       return the best of all trained models, by estimated score (True), or the last one as in the paper
     repeats:      trainings per run; the score is their median, the cost their sum
-    max_runs:     no more runs than this
+    max_runs:     make at most this many runs
     max_cost:     start no run that is likely to bring the total cost above this
     deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
-    candidates:   how many settings to choose among, or these as controls in the unit cube, (G, p)
-    overhead:     a fixed price of every run on top of its cost, in units of the score range; none if not given
-    score_noise:  standard deviation of the score when the same training is repeated, in units of score; 0 or "exact"
-                  if it is always the same; learned if not given
-    guess:        values that you expect to be good, of some or all parameters: {"learning_rate": 1e-3}
-    guess_strength:  how firmly: 1 as a rule, 0 not at all, 3 if you are nearly sure
-    increases_cost:  names of numbers that make runs dearer: ["n_estimators"]
-    expect_usual: False if the centre of the space is no better than its corners, and whole numbers are no sizes
-    on_failure:   "record" goes on after a failed run, "raise" ends the tuning with a TuningError; a wrong type of
-                  return value, or the same exception on the first two runs, always ends it
+    candidates:   number of candidates to choose from, or the candidates as controls in the unit cube, (G, p)
+    overhead:     a fixed price of every run on top of its cost, in units of the score range; 0 by default
+    score_noise:  standard deviation of the score if the same training is repeated, in units of score; 0 or "exact"
+                  if it is always the same; learned by default
+    guess:        values that you expect to be good, for some or all parameters: {"learning_rate": 1e-3}
+    guess_strength:  weight of the guess: 1 is the default, 0 ignores it, 3 if you are nearly sure
+    increases_cost:  names of numeric parameters that make runs more expensive: ["n_estimators"]
+    expect_usual: False if the centre of the space is no better than its corners and larger whole numbers are not more
+                  expensive
+    on_failure:   "record" continues after a failed run, "raise" ends the tuning with a TuningError; a return value of
+                  the wrong type, or the same exception in the first two runs, always ends it
     callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
-                  a range that was left (`Note`) or a model alarm (`Alarm`); one that raises is dropped with a warning
+                  a score or cost outside its range (`Note`) and a model alarm (`Alarm`); a callback that raises is
+                  dropped with a warning
     limits:       max_runs, max_cost and deadline as one value, `Limits(max_runs=20)`
-    verbose:      True prints what happens, a stream prints it there
-    seed:         for policies that draw random numbers; the default one does not
+    verbose:      True prints progress; a stream prints it there
+    seed:         for policies that use random numbers; the default policy does not
     """
     _check_call(train, repeats, on_failure)
     heard = listeners(callbacks, verbose)

@@ -38,7 +38,7 @@ __all__ = ["Run", "Tuner"]
 
 
 class Tuner:
-    """Ask what to train, tell what came of it, until it says stop.
+    """Ask what to train next and tell the outcome, until the answer is to stop.
 
     >>> import autobct
     >>> tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price=0.01)
@@ -46,8 +46,8 @@ class Tuner:
     ...     x = decision.params["x"]
     ...     tuner.tell(decision, score=1 - (x - 0.3) ** 2, cost=1 + x)
 
-    Keywords are those of `tune`, but for a deadline; or a `Problem`, with `policy`, `limits` and `seed`.  Copies go on
-    by themselves, and it pickles where the user's own policy and choices do.
+    Takes the keywords of `tune` except a deadline, or a `Problem` with `policy`, `limits` and `seed`.  A copy is
+    independent of the original; a tuner pickles if the user's policy and choices do.
     """
 
     @spelled_out
@@ -55,14 +55,14 @@ class Tuner:
         problem, plan = parted(space, keywords, "Tuner()")
         if plan.limits.deadline is not None:
             raise TypeError(
-                "a Tuner has no clock, so deadline is for tune(); write tuner.ask(Left(seconds, 'deadline'))"
+                "a Tuner has no clock, so only tune() takes a deadline; write tuner.ask(Left(seconds, 'deadline'))"
             )
         chosen_policy(plan.policy, problem.scaled, plan.seed)  # one that does not fit is refused at once
         self._stand(plan, Memory.of(problem.scaled))
 
     @classmethod
     def standing(cls, plan: Plan, memory: Memory) -> Tuner:
-        """One that remembers this."""
+        """A tuner with this plan and memory."""
         made = cls.__new__(cls)
         made._stand(plan, memory)
         return made
@@ -80,7 +80,7 @@ class Tuner:
 
     @property
     def memory(self) -> Memory:
-        """All that it remembers: one frozen value, another one after every event."""
+        """The full state, one frozen value; every event replaces it by a new one."""
         return self._memory
 
     @property
@@ -90,12 +90,12 @@ class Tuner:
 
     @property
     def problem(self) -> ScaledProblem:
-        """What is tuned, in model units, with the ranges that the runs so far have shown and the present candidates."""
+        """What is tuned, in model units, with the ranges as adapted to the runs and the current candidates."""
         return self.candidates.problem
 
     @property
     def candidates(self) -> Candidates:
-        """What the next decision chooses from, searched for when it is first asked for."""
+        """The candidates of the next decision, searched for on first use."""
         memory, before = self._memory, self._candidates
         if before is None or before[0] is not memory.known:
             plan, known = self._plan, None if before is None else before[1]
@@ -105,12 +105,12 @@ class Tuner:
 
     @property
     def known(self) -> Learned:
-        """What is known now: problem, posterior and what it was learned from."""
+        """The current problem, posterior and the data it was learned from."""
         return self._memory.known
 
     @property
     def belief(self) -> Belief:
-        """What is believed now, in model units: a pure function of prior and history."""
+        """The current posterior, in model units: a pure function of prior and history."""
         return self._memory.known.belief
 
     @property
@@ -120,42 +120,42 @@ class Tuner:
 
     @property
     def assess(self) -> Assess:
-        """The policy, for the present candidates."""
+        """The policy, for the current candidates."""
         return self._assess_now()[0]
 
     @property
     def history(self) -> tuple[Run, ...]:
-        """All runs told so far, failed ones included."""
+        """All runs so far, including failed ones."""
         return self._memory.runs
 
     @property
     def under_way(self) -> tuple[Train, ...]:
-        """Runs that were asked for and not yet told."""
+        """Runs that `ask` returned and that have no outcome yet."""
         return tuple(self._memory.pending.values())
 
     @property
     def total_cost(self) -> float:
-        """Cost of all runs so far, failed ones included, and what was charged besides, in the user's units."""
+        """Cost of all runs so far, including failed ones, plus other charges, in the user's units."""
         return self._memory.total_cost
 
     @property
     def charged(self) -> float:
-        """What was charged besides the runs."""
+        """Cost charged in addition to the runs."""
         return self._memory.charged
 
     @property
     def alarm(self) -> Alarm | None:
-        """The first time that what was seen was implausible under the model; None if it never was."""
+        """The first time the observations became implausible under the model; None if they never did."""
         return self._memory.alarm
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What there was to say of runs that left a range."""
+        """Notes about runs outside their expected range."""
         return self._memory.notes
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What it takes to do the same again, as plain data that JSON can hold."""
+        """What is needed to reproduce the tuning, as plain data for JSON."""
         limits, seed = self._plan.limits, self._plan.seed
         return settings_of(
             self.problem, policy=self.policy_note, seed=seed, max_runs=limits.max_runs, max_cost=limits.max_cost
@@ -163,17 +163,21 @@ class Tuner:
 
     @property
     def best(self) -> Run | None:
-        """The run whose model would be returned now: the last one (the paper) or, with recall, the best believed."""
+        """The incumbent, whose model would be returned now: the best by estimated score, or the last without recall."""
         return self._memory.best
 
-    def believed_score(self, control: Array) -> float:
+    def estimated_score(self, control: Array) -> float:
         """The estimated score (posterior median) at a control (p,), in the user's units."""
-        return self._memory.believed_score(control)
+        return self._memory.estimated_score(control)
+
+    def believed_score(self, control: Array) -> float:
+        """Deprecated name of `estimated_score`."""
+        return self.estimated_score(control)
 
     def ask(self, left: Left | None = None) -> Decision:
-        """The next decision.  Runs that were asked for but not yet told count as under way.
+        """The next decision.  Runs without an outcome yet count as under way.
 
-        left: the most that the next run may cost, e.g. until a deadline; the tuner itself has no clock
+        left: the most that the next run may cost, e.g. the time until a deadline; the tuner itself has no clock
         """
         decision = self.peek(left)
         if isinstance(decision, Train):
@@ -181,13 +185,13 @@ class Tuner:
         return decision
 
     def peek(self, left: Left | None = None) -> Decision:
-        """What `ask` would say, without a run being started."""
+        """What `ask` would return, without starting a run."""
         memory, limits = self._memory, self._plan.limits
         decision = reason_to_stop(memory, self.candidates, limits) or decide(self.position(left), self.assess)[0]
         return replace(decision, note=memory.news) if memory.news else decision
 
     def position(self, left: Left | None = None) -> Position:
-        """Where the tuning stands, for a decision."""
+        """The state of the tuning as the next decision sees it."""
         return position_of(self._memory, self.candidates, self._plan.limits.max_cost, left)
 
     def _assess_now(self) -> tuple[Assess, str]:
@@ -207,62 +211,62 @@ class Tuner:
     def tell(
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
     ) -> Run:
-        """What came of a run: its score and its cost, or the error with which it failed and the cost all the same."""
+        """Report the outcome of a run: its score and cost, or its error and cost if it failed."""
         self._memory = self._memory.told(run_told(self._memory, trial, score, cost, error))
         return self._memory.runs[-1]
 
     def adopt(self, train: Train) -> None:
-        """Count a run as asked for, as it was decided before, e.g. in a process that has ended; `tell` it as usual."""
+        """Register a run that was decided elsewhere, e.g. by an earlier process; report its outcome with `tell`."""
         check_control(self._memory.problem, train.control)
         self._memory = self._memory.started(train)
 
     def replay(self, history: Iterable[Run]) -> None:
-        """Take runs that were made before, in their order, as if they had been asked for and told."""
+        """Add earlier runs, in order, as if they had been made with `ask` and `tell`."""
         for run in history:
             check_control(self._memory.problem, run.control)
             self._memory = replace(self._memory, heard=len(self._memory.runs)).told(run)
 
     def charge(self, cost: float, *, deciding: bool = False) -> None:
-        """Count a cost that belongs to no run: in total_cost and against max_cost.
+        """Add a cost that belongs to no run to total_cost; it counts against max_cost.
 
-        deciding: it is what deciding on one run took; the next run is expected to take as much as those before on
-                  average, and has to be worth that too
+        deciding: the cost of deciding on one run; the average of these is added to the expected cost of the next run
         """
         self._memory = self._memory.charging(finite_number(cost, "cost", least=0.0), deciding=deciding)
 
     def charge_as(self, other: Tuner) -> None:
-        """Count what was charged to another tuner, whose runs this one has replayed."""
+        """Copy the charges of another tuner whose runs this one has replayed."""
         self._memory = self._memory.charged_as(other.memory)
 
     def explain(self, left: Left | None = None) -> Explanation:
-        """The full picture of the next decision: all values, how sure, and the price at which it would turn."""
+        """The next decision in full: all values, their uncertainty, and the price at which it would change."""
         return explained(self.position(left), self.assess, self.peek(left), self._memory.alarm)
 
     def forecast(self, draws: int | None = None, *, left: Left | None = None, seed: int | None = None) -> Forecast:
-        """What continuing is likely to bring: tunings simulated to their end, with scores drawn from the posterior.
+        """What continuing is likely to yield: tunings simulated to their end, with scores drawn from the posterior.
 
-        draws: how many; as many as a few hundred simulated decisions allow if not given, at most 100
-        left:  the most that all further runs may cost, e.g. until a deadline;  seed: of the draws, or the tuner's own
+        draws: how many; by default as many as a few hundred simulated decisions allow, at most 100
+        left:  the most that all further runs may cost, e.g. the time until a deadline
+        seed:  of the draws; the tuner's own by default
         """
         return forecast(self, draws, left, self._plan.seed if seed is None else seed)
 
     def certificate(
         self, *, seconds: float = 60.0, seed: int = 0, progress: Progress = lambda share, text: None
     ) -> Certificate:
-        """How close to the best possible the policy is, from the first belief: bounds in the user's units of score.
+        """How close the policy is to the optimum, starting from the prior: bounds in the user's units of score.
 
-        More time gives a tighter interval.  It is about the candidates, and holds where the prior does: where the scale
-        of the score is learned, for the Gaussian of the same mean and covariance.
+        More time gives a tighter interval.  The bounds hold for the current candidates and if the prior holds; where
+        the scale of the score is learned, for the Gaussian with the same mean and covariance.
         """
         name, limits = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits
-        told: dict[str, Any] = {"seconds": seconds, "seed": seed, "max_runs": limits.max_runs, "progress": progress}
-        return certificate_of(self.problem, self.assess, name, **told)
+        given: dict[str, Any] = {"seconds": seconds, "seed": seed, "max_runs": limits.max_runs, "progress": progress}
+        return certificate_of(self.problem, self.assess, name, **given)
 
     def twin(self, price: Price | None = None, *, fresh: bool = False, fixed: bool = False) -> Tuner:
-        """A tuner of its own that stands where this one stands.
+        """An independent tuner in the same state.
 
-        price: another price, with the same belief and without limits
-        fresh: before the first run
+        price: at another price, with the same posterior and without limits
+        fresh: in the state before the first run
         fixed: with ranges that no run widens
         """
         plan, memory, problem = self._plan, self._memory, self._memory.problem
@@ -279,16 +283,16 @@ class Tuner:
         return other
 
     def simulation(self) -> Tuner:
-        """A twin for simulated tunings: its ranges stay, and it chooses among few candidates, some around the best."""
+        """A twin for simulated tunings: its ranges are fixed, and it has few candidates, some around the best."""
         other = self.twin(fixed=True)
         if self._plan.policy is not None:  # it may count on the candidates it was given
             return other
         return Tuner.standing(replace(self._plan, search=SEARCHED), with_few_candidates(other.memory))
 
     def result(self, why: str = "", decisions: Sequence[Decision] = (), *, deciding: float = 0.0) -> Result:
-        """The model to use and what it took, as of now; TuningError if no run has finished.
+        """The result as of now; TuningError if no run has finished.
 
-        why: one sentence, why it ended;  decisions: those made, in order;  deciding: seconds between the runs
+        why: why it ended, in one sentence;  decisions: in order;  deciding: seconds spent between runs
         """
         return result_of(self, self._plan, why, decisions, deciding)
 

@@ -1,8 +1,8 @@
 """The contract of every policy: given a position, a value and a priority for every candidate.
 
 A position is what a decision depends on: the belief at the candidates, the models that may be returned, feasibility
-(`State`), the prices (`Terms`) and the number of runs made.  The value V says whether to go on, and is what users are
-shown; the priority says only where.  Here are the pure rules; `tuning.policy` makes policies of them.
+(`State`), the prices (`Terms`) and the number of runs made.  The value V says whether to continue, and is shown to
+users; the priority says only where.  Here are the pure rules; `tuning.policy` makes policies of them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from autobct.value.state import State, Terms, run_price
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assessment:
-    """What a policy says of every candidate.  (..., G) each, in model units.
+    """A policy's assessment of every candidate.  (..., G) each, in model units.
 
-    value:     V: expected final score less all prices when training there, chance of finishing included; -inf where
-               no run is allowed.  Stopping is compared with it, and it is what users are shown
-    priority:  what ranks candidates, in any unit: the acquisition function.  The same as value for a lookahead
+    value:     V: expected final score minus the price of all further runs when training there, weighted with its
+               feasibility; -inf where no run is allowed.  It is compared with stopping, and shown to users
+    priority:  the acquisition function that ranks candidates, in any unit; equal to value for a lookahead
     """
 
     value: Array
@@ -40,7 +40,7 @@ class Assessment:
 
     @classmethod
     def by_value(cls, value: Array) -> Assessment:
-        """Candidates ranked by what they are worth."""
+        """Candidates ranked by their value."""
         return cls(value, value)
 
 

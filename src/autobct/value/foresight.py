@@ -174,6 +174,6 @@ def _to_references(spec: MapSpec, controls: Array) -> Array | Indices:
     rank = int(np.linalg.matrix_rank(features))
     if rank < basis.size:
         raise MapMismatch(
-            f"map: {basis.size} weights to be told apart\nproblem: {len(controls)} candidates tell {rank}"
+            f"map: {basis.size} weights to be identified\nproblem: {len(controls)} candidates identify {rank}"
         )
     return np.asarray(basis(spec.references) @ np.linalg.pinv(features))

@@ -1,4 +1,4 @@
-"""Which game a value map is for, and how a problem differs from it."""
+"""Which problem a value map is for, and how another one differs from it."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _SLACK = 1e-9  # rounding at the ends of a range
 
 
 class MapMismatch(ValueError):  # noqa: N818
-    """A map that is for another game.  The message has two lines for every difference."""
+    """A map that is for a different problem.  The message has two lines for every difference."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MapSpec:
-    """The game a map was learned for.
+    """The problem a map was learned for.
 
     basis:       name of the basis of score and cost;  dim: p, the number of coordinates of a control
     cost_model:  name of the cost model;  recall, overhead: as in `Terms`
@@ -89,7 +89,7 @@ def units_of_lambda(state: State, terms: Terms) -> tuple[float, float]:
 
 
 def mismatches(spec: MapSpec, prior: Prior, terms: Terms) -> list[str]:
-    """How a problem differs from the game of a map: two lines, "map: ..." and "problem: ...", for each difference."""
+    """How a problem differs from that of a map: two lines, "map: ..." and "problem: ...", for each difference."""
     return [f"map: {ours}\nproblem: {theirs}" for ours, theirs in _differences(spec, prior, terms)]
 
 
