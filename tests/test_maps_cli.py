@@ -115,7 +115,7 @@ def test_info_of_a_forest(forest_file):
 def test_verify_of_a_whole_map(kind, request):
     result = run("verify", request.getfixturevalue(kind))
     assert result.exit_code == 0, result.output
-    assert "is whole" in result.output
+    assert "is intact" in result.output
 
 
 @pytest.mark.parametrize("kind", ["network_file", "forest_file"])
@@ -174,7 +174,7 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path):
     path.write_text("precious")
     result = run("build", path, "--quick")
     assert result.exit_code == 2
-    assert "exists already" in result.output
+    assert "already exists" in result.output
     assert path.read_text() == "precious"
 
 
@@ -198,7 +198,7 @@ def test_an_interrupted_build_says_how_to_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr("autobct.build.forest_builder.build_forest", interrupted)
     result = run("build", tmp_path / "map.safetensors", "--regression", "forest", "--quick")
     assert result.exit_code == 130
-    assert "the same command goes on from there" in result.output
+    assert "the same command continues from there" in result.output
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def test_a_network_build_from_the_command_line(tmp_path):
     assert result.exit_code == 0, result.output
     assert "[1/7] V_2: error" in result.output
     assert list(tmp_path.iterdir()) == [path]
-    assert "judged when built" in run("info", path).output
+    assert "evaluated when built" in run("info", path).output
 
 
 @pytest.mark.heavy

@@ -52,7 +52,7 @@ def test_a_page_beside_the_folder(folder: Path, named: str) -> None:
     result = run("report", paths[named])
     assert result.exit_code == 0, result.output
     page = folder.with_suffix(".html")
-    assert result.stdout.startswith(f"{page} is written, ")
+    assert result.stdout.startswith(f"Wrote {page}, ")
     text = Document(page.read_text(encoding="utf-8")).text
     assert "Stopped after" in text
     assert "Not finished." not in text

@@ -64,7 +64,7 @@ def test_looking_ahead_runs_and_writes_nothing(tmp_path: Path) -> None:
 def test_looking_ahead_from_where_it_stands(tmp_path: Path) -> None:
     path = write_job(tmp_path, LINE + "[limits]\nmax_runs = 1\n")
     assert run("run", path).exit_code == 4
-    assert "as many as max_runs allows" in run("run", path, "--dry-run").stdout
+    assert "max_runs is reached" in run("run", path, "--dry-run").stdout
     path.write_text(LINE)
     assert "Train x=" in run("run", path, "--dry-run").stdout
     path.write_text(LINE.replace("0.02", "0.03"))
@@ -75,7 +75,7 @@ def test_no_run_finished(tmp_path: Path) -> None:
     result = run("run", write_job(tmp_path, TOML + "[limits]\nmax_runs = 2\n", "#!/bin/sh\nexit 7\n"))
     assert result.exit_code == 3
     assert result.stderr.startswith("No run finished. Stopped after 2 runs: ")
-    assert "The last failed run: ended with exit code 7." in result.stderr
+    assert "The last run failed: ended with exit code 7." in result.stderr
 
 
 def test_a_changed_file_and_a_fresh_start(tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_init_writes_a_file_that_runs(tmp_path: Path) -> None:
     assert run("init", path).exit_code == 0
     result = run("run", path)
     assert result.exit_code == 0, result.output
-    assert "exists already" in one_sentence(run("init", path))
+    assert "already exists" in one_sentence(run("init", path))
     assert "cannot be written" in one_sentence(run("init", tmp_path / "none" / "tune.toml"))
 
 

@@ -54,14 +54,14 @@ def draw_belief(panel: Axes, told: Explanation, history: tuple[Run, ...]) -> Non
     panel.plot(places, middle, color=_BLUE)
     panel.plot([run.params["depth"] for run in history], [run.score for run in history], "o", color="black")
     runs = f"after {len(history)} run{'s' if len(history) > 1 else ''}"
-    panel.set_title(f"{runs}: {'stop' if isinstance(told.decision, Stop) else 'go on'}", fontsize=11)
+    panel.set_title(f"{runs}: {'stop' if isinstance(told.decision, Stop) else 'continue'}", fontsize=11)
 
 
 def draw_value(panel: Axes, told: Explanation) -> None:
     """The value of training anywhere, what is in hand, and the run that is chosen."""
     places = [params["depth"] for params in told.params]
     panel.plot(places, told.values, color=_GREEN, label="value of one more run there")
-    panel.axhline(told.stop_value or 0.0, color=_GREY, linestyle="--", label="value of stopping: the score in hand")
+    panel.axhline(told.stop_value or 0.0, color=_GREY, linestyle="--", label="value of stopping: the best so far")
     if told.best is not None and not isinstance(told.decision, Stop):
         panel.plot(
             [told.best.params["depth"]], [told.best.value], "v", color=_GREEN, markersize=9, label="the next run"

@@ -98,7 +98,7 @@ def lines_of(result: Result) -> list[Line]:
     for run, decision in zip(result.history, result.decisions[1:], strict=True):
         total += run.cost
         going_on = decision.best_alternative if isinstance(decision, Stop) else decision
-        word = "stop" if isinstance(decision, Stop) else "go on"
+        word = "stop" if isinstance(decision, Stop) else "continue"
         lines.append(Line(run, total, None if going_on is None else going_on.value, word))
     return lines
 

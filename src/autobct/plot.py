@@ -71,7 +71,9 @@ def _story(source: Result | Tuner) -> Any:
 def _tuner(source: object) -> Tuner:
     tuner = source.tuner if isinstance(source, Result) else source
     if not isinstance(tuner, Tuner):
-        raise TypeError(f"a plot needs a result or a tuner, got {source!r:.80}; write e.g. autobct.plot.history(result)")
+        raise TypeError(
+            f"a plot needs a result or a tuner, got {source!r:.80}; write e.g. autobct.plot.history(result)"
+        )
     return tuner
 
 

@@ -92,7 +92,7 @@ def test_an_interrupted_build_goes_on_to_the_same_bits(whole, tmp_path, done, mo
     said: list[str] = []
     assert same(whole, build_map(REQUEST, tmp_path, lambda count, total, text: said.append(text)))
     assert len(trained) == 3 - done
-    assert f"going on after V_{done + 1}" in said[0]
+    assert f"continuing after V_{done + 1}" in said[0]
 
 
 def test_a_killed_process_leaves_whole_checkpoints(whole, tmp_path):
@@ -122,7 +122,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(whole, tmp_path, monkeypatch
         write(path, data)
 
     monkeypatch.setattr(checkpoints, "write_file", full)
-    with pytest.raises(BuildError, match=r"V_3.* \(No space left on device\); V_2 is kept in .* goes on from there"):
+    with pytest.raises(BuildError, match=r"V_3.* \(No space left on device\); V_2 is kept in .* continues from there"):
         build_map(REQUEST, tmp_path)
     assert files(tmp_path) == {"V_2.safetensors"}
     monkeypatch.undo()
@@ -172,7 +172,7 @@ def test_a_damaged_checkpoint_is_made_again(whole, tmp_path, damage):
     said: list[str] = []
     assert same(whole, build_map(REQUEST, tmp_path, lambda count, total, text: said.append(text)))
     assert "V_3.safetensors is not usable" in said[0]
-    assert "going on after V_2" in said[1]
+    assert "continuing after V_2" in said[1]
 
 
 def test_checkpoints_are_cleared_and_the_map_is_not(tmp_path):

@@ -63,7 +63,7 @@ def test_an_interrupted_build_goes_on_to_the_same_bits(whole, tmp_path, done):
     assert {path.name for path in tmp_path.iterdir()} == {f"V_{run}.safetensors" for run in range(1, done + 1)}
     said: list[str] = []
     assert same(whole, build_forest(REQUEST, tmp_path, lambda count, total, text: said.append(text)))
-    assert f"going on after V_{done}" in said[0]
+    assert f"continuing after V_{done}" in said[0]
 
 
 def test_another_build_in_the_folder_is_refused(whole):

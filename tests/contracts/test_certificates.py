@@ -43,7 +43,7 @@ def test_a_map_of_the_callers() -> None:
     policy = mapped(random_map((1, "linear", True)))
     found = tuner(policy, "linear", True).certificate(seconds=0.2)
     assert found.at_least <= found.at_most
-    assert "value map of the caller's" in str(found)
+    assert "value map supplied by the caller" in str(found)
 
 
 @pytest.mark.slow

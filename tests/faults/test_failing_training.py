@@ -127,7 +127,9 @@ def test_an_exception_that_repeats_later_or_in_other_words_is_a_failed_run() -> 
 
 
 def test_the_last_exception_is_the_cause_where_nothing_finished() -> None:
-    with pytest.raises(TuningError, match=r"^no run finished; the last of 4 failed with RuntimeError: CUDA") as raised:
+    with pytest.raises(
+        TuningError, match=r"^no run finished; the last of 4 runs failed with RuntimeError: CUDA"
+    ) as raised:
         tune(lambda params: falter(), LINE, price=0.0001, max_runs=4)
     assert isinstance(raised.value.__cause__, RuntimeError)
     assert raised.value.__cause__.__traceback__ is not None
@@ -258,7 +260,7 @@ def test_always_failing_training_is_given_up_soon(space: dict[str, Any], price: 
     runs = len(raised.value.history)
     assert 1 <= runs <= GIVE_UP  # of 101 to 131 candidates
     last = raised.value.history[-1].error
-    assert str(raised.value) == f"no run finished; the last of {runs} failed with {last}"
+    assert str(raised.value) == f"no run finished; the last of {runs} runs failed with {last}"
     assert all(run.score is None for run in raised.value.history)
 
 
@@ -294,7 +296,7 @@ def test_a_late_success_is_found_in_time() -> None:
 
 
 def test_few_candidates_that_all_fail() -> None:
-    with pytest.raises(TuningError, match="the last of 3 failed with"):
+    with pytest.raises(TuningError, match="the last of 3 runs failed with"):
         tune(lambda params: falter(), {"n": Int(1, 3)}, price=1e-9)
 
 

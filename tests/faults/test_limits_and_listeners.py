@@ -32,7 +32,7 @@ def test_nothing_but_failures_under_a_budget_ends_with_all_of_them_told() -> Non
         raise OSError(f"no such file: {params['x']!r}")
 
     with pytest.raises(
-        TuningError, match=r"^no run finished; the last of \d+ failed with OSError: no such file"
+        TuningError, match=r"^no run finished; the last of \d+ runs? failed with OSError: no such file"
     ) as ended:
         tune(broken, SQUARE, price=1e-4, max_cost=1e9)
     assert all(run.error for run in ended.value.history)

@@ -82,9 +82,9 @@ def test_a_network_that_was_changed_does_not_give_its_probes() -> None:
         ({"basis": "cubic"}, "not whole"),
         ({"dim": "2"}, "in 2 dimensions"),
         ({"dim": "1e999"}, "not whole"),
-        ({"dim": '"1"'}, "does not say what game"),
+        ({"dim": '"1"'}, "does not say what problem"),
         ({"cost_model": '"free"'}, "cost model 'free'"),
-        ({"recall": "1"}, "does not say what game"),
+        ({"recall": "1"}, "does not say what problem"),
         ({"overhead": "NaN"}, "overhead"),
         ({"overhead": "1" + "0" * 400}, "not whole"),
         ({"prices": "[1.0]"}, "which prices"),
@@ -170,7 +170,7 @@ def test_shipped_maps_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     shipped_map.cache_clear()
     assert shipped_map("mine") is shipped_map("mine")
     shipped_map.cache_clear()
-    with pytest.raises(MapFileError, match="no map 'other' came with the package; there are: mine"):
+    with pytest.raises(MapFileError, match="the package has no map 'other'; there are: mine"):
         shipped_map("other")
 
 

@@ -43,7 +43,7 @@ def test_every_run_is_shown_with_what_was_decided():
     result = tuned({"x": autobct.Float(0, 1), "c": autobct.Categorical(["a", "b"])}, callbacks=[LiveTable(screen)])
     text = screen.file.getvalue()
     last = text[text.rindex("decision") :]  # the table as it stays
-    assert last.count("go on") == len(result.history) - 1
+    assert last.count("continue") == len(result.history) - 1
     assert last.count(" stop") == 1
     assert all(f"{run.score:.4g}" in last for run in result.history)
     assert "training" in text
@@ -90,9 +90,9 @@ def test_a_long_tuning_shows_its_end_and_at_last_all_of_it():
 
     options = {"price": 1e-9, "overhead": 0.0, "max_runs": 15, "policy": autobct.relaxed(depth=1), "prior": "paper"}
     tuned({"x": autobct.Float(0, 1)}, callbacks=[LiveTable(screen), spy], **options)
-    drawn = [frame.count("go on") for text in seen[:-1] for frame in text.split("decision")[1:]]
+    drawn = [frame.count("continue") for text in seen[:-1] for frame in text.split("decision")[1:]]
     assert max(drawn) == 5  # what fits beside the frame and the run under way
-    assert seen[-1].count("go on") >= 12  # all but the last
+    assert seen[-1].count("continue") >= 12  # all but the last
 
 
 def test_errors_cannot_move_the_cursor():

@@ -27,7 +27,7 @@ def test_a_tuner_says_what_it_would_do_next():
 
 def test_a_tuner_without_a_run_can_be_looked_at():
     text = Document(autobct.Tuner({"x": autobct.Float(0, 1)}, price=0.01)._repr_html_()).text
-    assert "Nothing has finished yet. Next: Train x=" in text
+    assert "No run has finished yet. Next: Train x=" in text
 
 
 def test_nothing_becomes_markup():

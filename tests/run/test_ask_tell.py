@@ -81,7 +81,7 @@ def test_another_problem_or_tuner_is_refused(tmp_path: Path) -> None:
     policy: Any = partial(autobct.relaxed(depth=2))
     policy.note = tuner().policy_note  # as if it were the same
     other = tuner(policy=policy)
-    with pytest.raises(JournalError, match="run 1 would now be decided otherwise"), stored(other, tmp_path):
+    with pytest.raises(JournalError, match="run 1 would be decided differently now"), stored(other, tmp_path):
         pass
     used = tuner()
     used.ask()

@@ -77,7 +77,7 @@ def test_no_file(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(LockedError, match="is tuning in"), locked(tmp_path):
+    with locked(tmp_path), pytest.raises(LockedError, match="is already tuning in"), locked(tmp_path):
         pass
     with locked(tmp_path):
         pass

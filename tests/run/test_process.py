@@ -259,7 +259,7 @@ def test_the_death_of_the_keeper_is_a_failed_run_and_ends_it(kept: Kept, tmp_pat
 
     threading.Thread(target=kill_keeper).start()
     ended = kept("sh", "-c", "echo $$ > pid; exec sleep 60")
-    assert ended.failure == "lost, for its keeper was ended by SIGKILL"
+    assert ended.failure == "lost: its supervising process was ended by SIGKILL"
     assert gone(pid_in(tmp_path / "pid"))
 
 

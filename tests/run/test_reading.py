@@ -99,7 +99,7 @@ def test_an_older_file_does_not_count(tmp_path: Path) -> None:
         check_written(path, missing, "score")
     path.write_text("0.5")
     check_written(path, missing, "score")
-    with pytest.raises(NoNumberError, match="is an older one"):
+    with pytest.raises(NoNumberError, match="is from before the run"):
         check_written(path, Stamp.of(path), "score")
 
 

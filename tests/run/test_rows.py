@@ -189,7 +189,7 @@ def test_one_sentence_with_the_line_for_a_bad_file(rows: str, sentence: str) -> 
         (
             "[table]\n",
             '[table]\nlog = ["machine"]\n',
-            "table log names 'machine', which has values that are no positive",
+            "table log names 'machine', which has values that are not positive",
         ),
         ("batch = 64, rate = 0.001", "batch = 64", r"table.rows\[1\] has no 'rate'; write a value for every name"),
         (
@@ -201,7 +201,7 @@ def test_one_sentence_with_the_line_for_a_bad_file(rows: str, sentence: str) -> 
         (
             "batch = 64, rate = 0.001",
             "batch = 64, rate = [1]",
-            r"table.rows\[1\].rate: must be texts, numbers, true or",
+            r"table.rows\[1\].rate: must be strings, numbers, true or",
         ),
         ("batch = 64", "run = 64", r"table.rows\[1\].run cannot be a parameter's name"),
         ("rows = [\n", "rows = [\n3,", "table.rows: must be a list of tables, got"),

@@ -145,7 +145,7 @@ def test_an_interrupted_run_is_trained_again(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert errors.startswith("Interrupted; what was found is kept in")
+    assert errors.startswith("Interrupted; all results are in")
     folder = path.with_suffix(".run")
     recorded = read_run(path)
     assert (recorded.finished, recorded.history, len(recorded.decisions)) == (False, (), 1)
@@ -173,7 +173,10 @@ def test_a_killed_tuning_keeps_the_folder_until_its_program_has_ended(tmp_path: 
 
 def test_one_at_a_time(whole: tuple[Path, Ending]) -> None:
     path, _ = whole
-    with locked(path.with_suffix(".run")), pytest.raises(LockedError, match=f"process {os.getpid()} is tuning in"):
+    with (
+        locked(path.with_suffix(".run")),
+        pytest.raises(LockedError, match=f"process {os.getpid()} is already tuning in"),
+    ):
         tune(path)
 
 
@@ -252,9 +255,9 @@ def test_failed_runs_are_recorded_and_no_run_finished(tmp_path: Path, script: st
             "the first runs failed with the same error, so the bug is probably in the program.",
         ),
         ("echo done", 1, "no score", "the program ended normally but printed no score."),
-        ("sleep 60", 4, "max_runs", "that is as many as max_runs allows."),  # quicker params may well be in time
-        ("echo nan", 4, "max_runs", "that is as many as max_runs allows."),
-        ("echo $1 >> seen; exit $(wc -l < seen)", 4, "max_runs", "that is as many as max_runs allows."),
+        ("sleep 60", 4, "max_runs", "max_runs is reached."),  # quicker params may well be in time
+        ("echo nan", 4, "max_runs", "max_runs is reached."),
+        ("echo $1 >> seen; exit $(wc -l < seen)", 4, "max_runs", "max_runs is reached."),
     ],
 )
 def test_a_program_that_cannot_work_is_given_up_at_once(
@@ -373,7 +376,7 @@ def test_an_old_score_file_does_not_count(tmp_path: Path) -> None:
     toml = TOML.replace('[cost]\nmeasure = "told"\n', "[score]\nfile = 'score'\n") + "[limits]\nmax_runs = 1\n"
     [run] = tune(write_job(tmp_path, toml, "#!/bin/sh\n:\n")).tuner.history
     assert run.error is not None
-    assert "is an older one" in run.error
+    assert "is from before the run" in run.error
 
 
 def test_processor_time_as_cost(tmp_path: Path) -> None:

@@ -226,16 +226,16 @@ ON = Categorical(["x", "y"])
         ({"a": ON, "b": Int(1, 2, when={"b": 1})}, r"space\['b'\]: when refers to 'b' itself"),
         (
             {"a": Int(1, 2, when={"b": 1}), "b": Int(1, 2, when={"c": 1}), "c": Int(1, 2, when={"a": 1})},
-            r"space\['a'\]: when goes in a circle, a -> b -> c -> a",
+            r"space\['a'\]: the conditions in when form a cycle, a -> b -> c -> a",
         ),
         ({"a": ON, "b": Int(1, 2, when={"a": "z"})}, r"space\['b'\]: when\['a'\]: value must be one of \['x', 'y'\]"),
-        ({"a": ON, "b": Int(1, 2, when={"a": ("x", "y")})}, r"several values are a list, \['x', 'y'\]"),
+        ({"a": ON, "b": Int(1, 2, when={"a": ("x", "y")})}, r"write several values as a list, \['x', 'y'\]"),
         ({"a": Int(1, 4), "b": Int(1, 2, when={"a": 5})}, r"when\['a'\]: value must be between 1 and 4, got 5"),
         ({"a": Int(1, 4), "b": Int(1, 2, when={"a": "1"})}, r"when\['a'\]: value must be a whole number, got '1'"),
-        ({"a": Float(0, 1), "b": Int(1, 2, when={"a": 0.5})}, r"refers to 'a', which has no single values; use a Cat"),
+        ({"a": Float(0, 1), "b": Int(1, 2, when={"a": 0.5})}, r"refers to 'a', which is continuous; use a Cat"),
         (
             {"a": ON, "b": Int(1, 2, when={"a": "x"}), "c": Int(1, 2, when={"a": "y", "b": 1})},
-            r"space\['c'\]: exists when a is 'y' and b is 1, which no value of 'a' allows, so that it never would",
+            r"space\['c'\]: exists when a is 'y' and b is 1, which no value of 'a' allows, so it never exists",
         ),
     ],
 )

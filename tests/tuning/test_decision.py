@@ -32,7 +32,7 @@ def test_train_says_what_it_expects_to_gain_and_to_pay() -> None:
 def test_the_first_run_says_what_it_expects_to_score() -> None:
     first = replace(TRAIN, stop_value=None)
     assert first.why == (
-        "Train trees=40, rate=0.03123, kind=a: nothing is in hand yet, and this run is expected to score 0.876 "
+        "Train trees=40, rate=0.03123, kind=a: no run has finished yet, and this one is expected to score 0.876 "
         "for a cost of 7.65."
     )
 

@@ -103,7 +103,7 @@ def test_after_the_stop() -> None:
     lines = str(told).split("\n")
     assert lines[0] == stop.why
     assert lines[1].startswith(f"Best so far: {told.stop_value:.4g} (± ")
-    assert lines[-1] == f"At 0.01 per unit of cost it stops; it would go on below {told.break_even}."
+    assert lines[-1] == f"At 0.01 per unit of cost it stops; it would continue below {told.break_even}."
     assert f"with a probability of {told.improves:.0%}." in lines[2]
 
 

@@ -118,7 +118,7 @@ def test_after_many_runs_ranges_stay() -> None:
     assert tuner.problem.ranges == before
     assert shown(tuner.problem, tuner.history) is tuner.problem
     assert tuner.history[-1].score is not None
-    assert "as 40 runs have shown it to be" in (tuner.ask().note or "")
+    assert "the range found in the first 40 runs" in (tuner.ask().note or "")
 
 
 def test_what_is_known_after_many_runs_is_the_fold_of_them() -> None:

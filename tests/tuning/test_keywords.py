@@ -67,9 +67,9 @@ def test_what_does_not_go_together() -> None:
     problem = Problem(LINE, price=0.01)
     with pytest.raises(TypeError, match=r"Tuner\(\) needs a price.*write e.g. price="):
         Tuner(LINE)
-    with pytest.raises(TypeError, match=r"price, recall belong to the Problem; write Problem\(space, price=...\)"):
+    with pytest.raises(TypeError, match=r"price, recall must be set in the Problem; write Problem\(space, price=...\)"):
         Tuner(problem, price=0.02, recall=False)
-    with pytest.raises(TypeError, match=r"max_runs cannot go with limits; write it as Limits\(max_runs=...\)"):
+    with pytest.raises(TypeError, match=r"max_runs cannot be combined with limits; write Limits\(max_runs=...\)"):
         Tuner(problem, limits=Limits(max_cost=3.0), max_runs=3)
     with pytest.raises(TypeError, match=r"limits must be Limits, got 20; write e.g. limits=Limits\(max_runs=20\)"):
         Tuner(problem, limits=20)  # type: ignore[arg-type]

@@ -79,8 +79,8 @@ def test_when_nothing_fits_it_stops_and_says_so() -> None:
     assert stop.cheapest is not None
     assert 1 < stop.cheapest < 2
     assert stop.value is not None
-    needed = f"the cheapest next run may well cost {stop.cheapest:.3g}"
-    assert stop.why == f"Stopped after 2 runs: {needed}, and 1 is left of max_cost."
+    needed = f"the cheapest next run may cost up to {stop.cheapest:.3g}"
+    assert stop.why == f"Stopped after 2 runs: {needed}, and only 1 is left of max_cost."
 
 
 def test_even_the_first_run_must_fit() -> None:
@@ -150,7 +150,7 @@ def test_what_is_left_can_be_told_with_every_question() -> None:
     stop = tuner.ask(Left(0.1, "deadline"))
     assert isinstance(stop, Stop)
     assert stop.reason == "deadline"
-    assert stop.why.endswith("and 0.1 is left until the deadline.")
+    assert stop.why.endswith("and only 0.1 is left before the deadline.")
     assert isinstance(tuner.ask(Left(50.0, "deadline")), Train)
     assert tightest(Left(2.0, "max_cost"), None, Left(1.0, "deadline")) == Left(1.0, "deadline")
     assert tightest(None) is None

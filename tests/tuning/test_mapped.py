@@ -138,7 +138,7 @@ def test_a_map_is_not_a_policy() -> None:
 
 def test_a_map_of_the_callers_that_fits_is_used() -> None:
     tuner = Tuner(LINE, price=0.01, policy=mapped(random_map(GAME)), prior="paper")
-    assert tuner.policy_note == "A value map of the caller's."
+    assert tuner.policy_note == "A value map supplied by the caller."
     trained, _ = play(tuner)
     assert trained
 
@@ -167,7 +167,7 @@ def test_too_few_candidates_for_a_map() -> None:
 
 def test_without_shipped_maps_it_is_depth_two(maps: Path) -> None:
     tuner = Tuner(LINE, price=0.01, **FIXED)
-    assert tuner.policy_note == "Depth 2 on the fly: no map for such a problem came with the package."
+    assert tuner.policy_note == "Depth 2 on the fly: the package has no map for this kind of problem."
     state, terms = state_at(tuner), tuner.problem.terms
     np.testing.assert_array_equal(tuner.assess(state, terms, 0).value, on_the_fly(state, terms, depth=2))
 
@@ -176,7 +176,7 @@ def test_without_shipped_maps_it_is_depth_two(maps: Path) -> None:
 def test_a_shipped_map_that_fits_is_used(maps: Path, name: str) -> None:
     save_map(maps / f"{name}.safetensors", random_map(GAME), {})
     tuner = Tuner(LINE, price=0.01, **FIXED)
-    assert tuner.policy_note == f"The value map {name} that came with the package."
+    assert tuner.policy_note == f"The value map {name} from the package."
     state, terms = state_at(tuner), tuner.problem.terms
     expected = foresight(random_map(GAME), tuner.problem.controls).on_top(state, terms, 3, depth=2)
     np.testing.assert_allclose(tuner.assess(state, terms, 0).value, expected, atol=1e-9)
@@ -199,7 +199,7 @@ def test_the_map_for_the_game_is_chosen_among_all(maps: Path, space: Any, told: 
                 name = f"{dim}d-{cost.removesuffix('-linear')}-{'recall' if recall else 'last'}"
                 save_map(maps / f"{name}.safetensors", random_map((dim, cost, recall)), {})
     tuner = Tuner(space, price=0.01, **told)
-    assert "that came with the package" in tuner.policy_note
+    assert "from the package" in tuner.policy_note
     spec = library.shipped_map(tuner.policy_note.split()[3]).spec
     assert (spec.dim, spec.cost_model, spec.recall) == game
 
@@ -231,7 +231,7 @@ def test_a_damaged_shipped_map_is_replaced_with_a_note(maps: Path) -> None:
 
 
 def test_a_policy_of_the_callers_is_said_to_be_one() -> None:
-    assert Tuner(LINE, price=0.01, policy=relaxed(1)).policy_note == "A policy of the caller's."
+    assert Tuner(LINE, price=0.01, policy=relaxed(1)).policy_note == "A policy supplied by the caller."
 
 
 def test_numbers_alone_have_the_papers_bases() -> None:

@@ -254,11 +254,11 @@ def test_a_batch_of_states_is_decided_one_by_one() -> None:
 
 def test_what_the_note_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert Tuner(LINE, price=0.01).policy_note == (
-        "The value map 1d-log-recall that came with the package where a run is dear, else improvement per price, one "
+        "The value map 1d-log-recall from the package where runs are expensive, otherwise expected improvement per price, one "
         "run ahead."
     )
     assert Tuner(SQUARE, price=0.01, recall=False).policy_note == (
-        "The value map 2d-log-last that came with the package where a run is dear, else depth 2 on the fly."
+        "The value map 2d-log-last from the package where runs are expensive, otherwise depth 2 on the fly."
     )
     few = Tuner({"x": Int(1, 3)}, price=0.01)
     assert few.policy_note.startswith("Improvement per price, one run ahead: ")

@@ -192,7 +192,7 @@ def test_a_percent_that_was_taken_for_a_hundredth_is_doubted_when_scores_are_per
     result = autobct.tune(train, {"x": autobct.Float(0, 1)}, price=price, max_runs=3, **stated)  # type: ignore[arg-type]
     told = [note.text for note in result.notes if note.about == "price"]
     assert len(told) == notes  # said once, however many runs
-    assert all("but the price takes 1% for 0.01: write '1 per h' if scores are percentages." in text for text in told)
+    assert all("but the price counts 1% as 0.01; write '1 per h' if scores are percentages." in text for text in told)
 
 
 def test_fractions_raise_no_doubt() -> None:

@@ -74,7 +74,9 @@ def test_a_callback_that_raises_is_dropped_and_costs_nothing() -> None:
             raise OSError("disk full")
 
     heard = Recorder()
-    with pytest.warns(RuntimeWarning, match=r"^callback .*broken failed with OSError: disk full; it is not called"):
+    with pytest.warns(
+        RuntimeWarning, match=r"^callback .*broken failed with OSError: disk full; it will not be called"
+    ):
         result = tune(hill, LINE, price=0.01, callbacks=[broken, heard])
     assert len(result.history) > 1
     assert len(calls) == 2

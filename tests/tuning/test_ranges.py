@@ -285,9 +285,7 @@ def test_a_note_after_the_last_run_is_in_the_stop() -> None:
     scores = iter([0.5, 1.7])
     tuner = Tuner(LINE, price=0.001, max_runs=2)
     _, stop = play(tuner, lambda params: (next(scores), 1.0))
-    assert stop.why.startswith(
-        "Stopped after 2 runs: that is as many as max_runs allows. Run 2 scored 1.7, outside (0, 1)"
-    )
+    assert stop.why.startswith("Stopped after 2 runs: max_runs is reached. Run 2 scored 1.7, outside (0, 1)")
     assert numbers(tuner.ask()) == numbers(stop)
 
 
@@ -312,7 +310,7 @@ def test_a_note_says_what_became_of_the_range() -> None:
         (said[name],) = (note.text for note in notes if note.about == "score")
     assert said["widened"].startswith("Run 2 scored 1.5, outside (0, 1): the range is now (")
     assert "Run 2 scored 80, outside (0, 1): the range is now (" in said["learned"]
-    assert said["diverged"] == "Run 2 scored -1e+09, so far from the others that it counts as bad and no more."
+    assert said["diverged"] == "Run 2 scored -1e+09, far from all others; it only counts as a bad score."
 
 
 def test_a_score_that_rounding_puts_outside_is_no_news() -> None:

@@ -87,7 +87,7 @@ def test_less_is_better_when_minimising() -> None:
 def test_in_words() -> None:
     result = tune(hill, LINE, price=0.01, policy=relaxed(2), prior="paper")
     on, off = result.what_if(["0.0001 per unit", 0.2])
-    assert str(on) == f"At 0.0001 per unit of cost it would have gone on after {len(result.history)} runs."
+    assert str(on) == f"At 0.0001 per unit of cost it would have continued after {len(result.history)} runs."
     assert str(off).startswith(f"At 0.2 per unit of cost it would have stopped after {off.runs} runs with x=")
     (single,) = result.what_if("0.3 per s")
     assert isinstance(single, WhatIf)
@@ -151,7 +151,7 @@ def test_the_result_carries_all_that_a_page_needs() -> None:
 def test_a_window_that_nobody_draws_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autobct.tuning.windows._WINDOWS", {})
     result = tune(hill, LINE, price=0.1)
-    with pytest.raises(RuntimeError, match="nobody draws 'report'; import autobct"):
+    with pytest.raises(RuntimeError, match="nothing is registered to draw 'report'; import autobct"):
         result.report("page.html")
     seen: list[Any] = []
     register("report", lambda *told: seen.append(told))

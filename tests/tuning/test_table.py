@@ -171,7 +171,7 @@ def test_the_report_of_a_table(tmp_path: Path) -> None:
         ([{"x": 1}], r"Table: has a single row, {'x': 1}, so there is nothing to tune"),
         ([{"x": 1}, {"x": 1}], "Table: has a single row"),
         ([{"x": 1}, {"y": 2}], r"Table: rows\[1\] has no 'x'; write a value for every name"),
-        ([{"x": 1}, {"x": 2, "y": 2}], r"Table: rows\[1\] has 'y', which the first row has not"),
+        ([{"x": 1}, {"x": 2, "y": 2}], r"Table: rows\[1\] has 'y', which the first row does not have"),
         ([{"x": 1}, {"x": math.nan}], r"Table: rows\[1\]\['x'\] is nan; leave the row out"),
         ([{"x": 1}, {"x": -math.inf}], r"Table: rows\[1\]\['x'\] is -inf"),
         ([{"x": "a"}, {"x": np.float64("nan")}], r"Table: rows\[1\]\['x'\] is nan"),
@@ -221,13 +221,17 @@ def test_rows_in_which_not_everything_exists() -> None:
 
 def test_what_does_not_go_with_a_table() -> None:
     table = Table(ROWS)
-    with pytest.raises(ValueError, match="candidates cannot go with a Table"):
+    with pytest.raises(ValueError, match="candidates cannot be combined with a Table"):
         autobct.Tuner(table, price=1, candidates=10)
     with pytest.raises(ValueError, match="params must be a row of the table"):
         table.control({**ROWS[0], "depth": 3})
     with pytest.raises(ValueError, match="control must be that of a row of the table"):
         table.params(np.full(table.dim, 0.3))
-    for log, sentence in (("rate", "must be a list of names"), (["x"], "is no column"), (["act"], "no positive numb")):
+    for log, sentence in (
+        ("rate", "must be a list of names"),
+        (["x"], "is not a column"),
+        (["act"], "not positive numb"),
+    ):
         with pytest.raises((TypeError, ValueError), match=sentence):
             Table(ROWS, log=log)
     frame = type("Frame", (), {"to_dict": None})()

@@ -66,7 +66,7 @@ def test_the_result_in_words() -> None:
     params, why = str(result).split("\n")
     believed = f"(estimated from all runs: {result.expected_score:.4g})"
     assert params == f"{result.params} scores {result.score:.4g} {believed}; 2 runs cost {result.cost:.4g}."
-    assert why == result.why == "Stopped after 2 runs: that is as many as max_runs allows."
+    assert why == result.why == "Stopped after 2 runs: max_runs is reached."
     assert "; 1 run cost " in str(tune(hill, LINE, price=0.003, max_runs=1))
 
 
@@ -255,7 +255,7 @@ def test_no_run_is_started_that_would_likely_end_after_the_deadline(clock: Clock
     result = tune(train, LINE, price="1e-6 per s", cost_range=(5, 20), deadline=29)
     assert result.cost <= 29
     assert len(result.history) == 2
-    assert "is left until the deadline" in result.why
+    assert "is left before the deadline" in result.why
 
 
 def test_costs_of_ones_own_run_at_the_pace_of_the_clock(clock: Clock) -> None:

@@ -102,7 +102,9 @@ def test_a_trial_may_be_told_by_its_number() -> None:
 def test_a_trial_must_be_under_way(trial: Any) -> None:
     tuner = Tuner(LINE, price=0.01)
     tuner.ask()
-    with pytest.raises(ValueError, match=r"^trial .* is not under way; tell each trial that ask\(\) returned once"):
+    with pytest.raises(
+        ValueError, match=r"^trial .* is not under way; call tell\(\) once for each trial that ask\(\) returned"
+    ):
         tuner.tell(trial, 0.7, 2.0)
 
 

@@ -56,11 +56,9 @@ def _doubt_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     """Half the width of the 68 % band of one run; as a factor where values are compared by their ratios."""
     quantiles = _surface(story, side, pair)
     doubt = np.sqrt(quantiles[3] / quantiles[1]) if side.log else (quantiles[3] - quantiles[1]) / 2
-    how, key = ("as a factor up or down", "× or ÷") if side.log else ("half the width of the 68 % band", "±")
+    how, key = ("as a factor", "× or ÷") if side.log else ("half the width of the 68 % band", "±")
     least, most = number(float(np.abs(doubt).min()), 3), number(float(np.abs(doubt).max()), 3)
-    caption = (
-        f"Uncertainty of the {side.name} of one run, {how}: from {least} near the runs to {most} far away from them."
-    )
+    caption = f"Uncertainty of the {side.name} of one run ({how}): from {least} near the runs to {most} far from them."
     return _map(story, np.abs(doubt), pair, replace(side, colour="muted", log=False), f"{key} {side.title}", caption)
 
 
@@ -108,4 +106,4 @@ def _peak(story: Story, surface: Array, pair: tuple[Dial, Dial]) -> str:
     row, column = np.unravel_index(best, surface.shape)
     steps = zip(pair, (column, row), surface.shape[::-1], strict=True)
     where = [f"{dial.name}={number(dial.setting(int(k), size))}" for dial, k, size in steps]
-    return f"best, {number(float(surface.ravel()[best]), 3)}, near {' and '.join(where)}"
+    return f"best {number(float(surface.ravel()[best]), 3)} near {' and '.join(where)}"

@@ -61,15 +61,16 @@ def _steps(at: Frame, prices: Array, values: Array, *, dashed: bool) -> Markup:
 
 
 def _runs_words(story: Story) -> str:
-    told = f"At a price of {_at(story.what_if[0])}; at {_at(story.what_if[-1])}."
+    lowest, highest = map(_at, (story.what_if[0], story.what_if[-1]))
+    told = f"Tuning would have made {lowest} and {highest}."
     if all(other.known for other in story.what_if):
         return told
     return f"{told} Dashed: tuning would have continued after the last run, with an unknown outcome."
 
 
 def _at(other: WhatIf) -> str:
-    runs = count(other.runs)
-    return f"{number(other.price.per_cost, 3)} tuning would have made {'' if other.known else 'more than '}{runs}"
+    more = "" if other.known else "more than "
+    return f"{more}{count(other.runs)} at a price of {number(other.price.per_cost, 3)}"
 
 
 def _score_words(story: Story, scores: Array) -> str:

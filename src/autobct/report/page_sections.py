@@ -47,10 +47,10 @@ def sections(story: Story) -> list[Section]:
 
 
 def _progress(story: Story) -> Section:
-    better = "less" if story.sign < 0 else "more"
+    better = "below" if story.sign < 0 else "above"
     return Section(
         "Progress",
-        f"Tuning continues while continuing is worth {better} than the estimated score of the best run so far.",
+        f"Another run is made while the value of continuing is {better} the estimated score of the best so far.",
         (
             Key(_dot("ink"), "observed"),
             Key(_line("score"), "estimated score, best so far"),
@@ -73,7 +73,7 @@ def _belief(story: Story) -> Section:
             Key(_dashes("muted"), "estimate before the first run, with its 68 % band"),
         )
     )
-    text = "Deeper colours are higher values." if maps_only else "Before the first run and after all runs."
+    text = "Stronger colours mean higher values." if maps_only else "Before the first run and after all runs."
     text = f"{text} {_ranking(story)} Hover over a run for details.".replace("  ", " ")
     return Section(
         "Estimated score and cost",

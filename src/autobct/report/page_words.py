@@ -76,11 +76,11 @@ def facts(story: Story) -> list[Fact]:
     failed = sum(run.score is None for run in story.history)
     price, spent = story.problem.price, float(story.totals[-1]) + story.charged
     per_cost = str(price).partition(" per ")[2]
-    deciding = f"; {story.spent(story.charged, 2)} for deciding" if story.charged else ""
+    deciding = f"; includes {story.spent(story.charged, 2)} for deciding" if story.charged else ""
     told = []
     if story.best is not None:
         told.append(Fact("Score", number(story.best.score), f"estimated {story.estimated_best}"))
-    worth = f"worth {number(price.per_cost * spent, 3)} of score"
+    worth = f"worth {number(price.per_cost * spent, 3)} in score"
     told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
     told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
     told.append(Fact("Price", number(price.score, 3), f"per {per_cost}"))
@@ -109,8 +109,8 @@ def rows(story: Story) -> list[Row]:
 def rows_text(story: Story) -> str:
     """What the columns mean."""
     return (
-        "Estimated score: of a model with these params, estimated after the run. Continuing: expected final score "
-        "minus the price of all further runs, estimated after the run. The model to use is in bold."
+        "Estimated score: for these params, given the runs up to this one. Continuing: the value of continuing after "
+        "this run, i.e. the expected final score minus the price of all further runs. The model to use is in bold."
     )
 
 

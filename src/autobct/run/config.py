@@ -122,7 +122,7 @@ def _command(value: Any) -> tuple[str, ...]:
     """A list of arguments, or one string split as a shell would split it; no shell is involved."""
     words = shlex.split(value) if isinstance(value, str) else value
     if not isinstance(words, list):
-        raise ValueError(f"must be a list of arguments or one text, got {value!r}; write e.g. {_COMMAND}")
+        raise ValueError(f"must be a list of arguments or one string, got {value!r}; write e.g. {_COMMAND}")
     if not words or not words[0]:
         raise ValueError(f"is empty; write e.g. {_COMMAND}")
     return tuple(map(text, words))

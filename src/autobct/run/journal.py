@@ -74,14 +74,16 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], str, int]:
         if found is None and not line.endswith(b"\n") and records:
             break  # the last line, cut off
         if found is None:
-            raise JournalError(f"{str(path)!r} was changed or damaged in line {number}; put it back as it was")
+            raise JournalError(f"{str(path)!r} was changed or damaged in line {number}; restore the original file")
         record, check = found
         records.append(record)
         whole += len(line)
     if not records or records[0].get("kind") != "header":
-        raise JournalError(f"{str(path)!r} is not a journal of autobct")
+        raise JournalError(f"{str(path)!r} is not an autobct journal")
     if records[0].get("format") != FORMAT:
-        raise JournalError(f"{str(path)!r} is a journal of another version, format {records[0].get('format')!r}")
+        raise JournalError(
+            f"{str(path)!r} is a journal of another autobct version, format {records[0].get('format')!r}"
+        )
     return records, check, whole
 
 

@@ -24,7 +24,7 @@ def read_space(data: Mapping[str, Any]) -> dict[str, Parameter]:
         check_name(name, table.where(name))
     space = {name: _parameter(table.need(name, mapping, EXAMPLE), table.where(name)) for name in data}
     if all(parameter.count == 1 for parameter in space.values()):
-        raise SettingsError("space has nothing to tune, all of it is constant")
+        raise SettingsError("space has nothing to tune: every parameter is constant")
     try:
         Space.of(space)
     except (TypeError, ValueError) as error:  # conditions that cannot be met
@@ -42,7 +42,7 @@ def check_name(name: str, place: str) -> None:
 def plain_value(value: Any) -> None:
     """ValueError for what no program can be given."""
     if not isinstance(value, str | bool | int | float):
-        raise ValueError(f"must be texts, numbers, true or false, got {value!r}")
+        raise ValueError(f"must be strings, numbers, true or false, got {value!r}")
     if isinstance(value, str):
         text(value)
     if isinstance(value, float) and not abs(value) < float("inf"):

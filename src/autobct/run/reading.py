@@ -110,7 +110,7 @@ def check_written(path: Path, before: Stamp, what: str) -> None:
     if now.identity is None:
         raise NoNumberError(f"no {what}: the program did not write the file {str(path)!r}")
     if now == before:
-        raise NoNumberError(f"no {what}: the file {str(path)!r} is an older one, the program did not write it")
+        raise NoNumberError(f"no {what}: the file {str(path)!r} is from before the run; the program did not write it")
     if not stat.S_ISREG(path.stat().st_mode):
         raise NoNumberError(f"no {what}: {str(path)!r} is not an ordinary file")
 

@@ -73,7 +73,7 @@ def mapping(value: Any) -> Mapping[str, Any]:
 def text(value: Any) -> str:
     """Text that a program can be given."""
     if not isinstance(value, str):
-        raise ValueError(f'must be text, got {value!r}; write it in quotes, e.g. "{value}"')
+        raise ValueError(f'must be a string, got {value!r}; write it in quotes, e.g. "{value}"')
     if "\0" in value:
         raise ValueError("has a null character, which no program can be given")
     return value

@@ -47,13 +47,13 @@ def _own(name: str, parameter: Parameter, names: Sequence[str], parameters: Sequ
 def _rank_told(name: str, other: str, above: Parameter, value: Any) -> int:
     if above.count is None:
         raise ValueError(
-            f"space[{name!r}]: when refers to {other!r}, which has no single values; "
+            f"space[{name!r}]: when refers to {other!r}, which is continuous; "
             f"use a Categorical, an Int or a Float with a step"
         )
     try:
         return rank(above, value)
     except (TypeError, ValueError) as error:
-        hint = f"; several values are a list, {list(value)!r}" if isinstance(value, tuple) else ""
+        hint = f"; write several values as a list, {list(value)!r}" if isinstance(value, tuple) else ""
         raise type(error)(f"space[{name!r}]: when[{other!r}]: {error}{hint}") from None
 
 
@@ -66,7 +66,9 @@ def _with_above(
 ) -> Needs:
     if which in path:
         circle = " -> ".join(names[i] for i in (*path[path.index(which) :], which))
-        raise ValueError(f"space[{names[which]!r}]: when goes in a circle, {circle}; one of these must always exist")
+        raise ValueError(
+            f"space[{names[which]!r}]: the conditions in when form a cycle, {circle}; one of these must always exist"
+        )
     found = dict(own[which])
     for above in own[which]:
         for other, ranks in _with_above(above, own, names, parameters, (*path, which)).items():
@@ -75,6 +77,6 @@ def _with_above(
         if not ranks:
             raise ValueError(
                 f"space[{names[which]!r}]: exists when {when_text(parameters[which].when or {})}, which no value of "
-                f"{names[other]!r} allows, so that it never would; change one of the conditions"
+                f"{names[other]!r} allows, so it never exists; change one of the conditions"
             )
     return found

@@ -165,7 +165,7 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
     """What was told of a run that is under way, checked."""
     number = trial.trial if isinstance(trial, Train) else trial
     if number not in list(memory.pending):  # a list: what cannot be hashed is not under way either
-        raise ValueError(f"trial {number!r} is not under way; tell each trial that ask() returned once")
+        raise ValueError(f"trial {number!r} is not under way; call tell() once for each trial that ask() returned")
     if (score is None) == (error is None):
         raise ValueError(f"tell either a score or an error; {_TELL}")
     if cost is None:
@@ -185,7 +185,7 @@ def check_control(problem: ScaledProblem, control: Array) -> None:
     """Where candidates are searched for, any control may be one; otherwise it must be among them."""
     searched = is_spread(problem) and np.shape(control) == (problem.space.dim,)
     if not searched and not np.any(np.all(problem.controls == control, axis=-1)):
-        raise ValueError(f"no candidate of this tuner is at {np.asarray(control).tolist()}; was it of another space?")
+        raise ValueError(f"no candidate of this tuner is at {np.asarray(control).tolist()}; is it from another space?")
 
 
 def place_of(control: Array) -> bytes:

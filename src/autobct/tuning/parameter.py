@@ -28,9 +28,9 @@ _MOST = 2**40  # values of a discrete parameter: a float in [0, 1] tells so many
 class Float:
     """A real parameter from `low` to `high`, both included; `low == high` makes it a constant.
 
-    log:  even on the logarithm, exp(log low + (log high - log low) u), instead of low + (high - low) u
+    log:  uniform on a log scale, exp(log low + (log high - log low) u), instead of low + (high - low) u
     step: only low, low + step, low + 2 step, ... up to `high`; not together with `log`
-    when: it exists only under these values of other parameters, e.g. when={"booster": "dart"}; a list is several
+    when: it exists only if other parameters have these values, e.g. when={"booster": "dart"}; a list allows several
     """
 
     low: float
@@ -51,17 +51,17 @@ class Float:
 
     @property
     def count(self) -> int | None:
-        """Number of distinct values; None for a continuum."""
+        """Number of distinct values; None if it is continuous."""
         if self.low == self.high:
             return 1
         return None if self.step is None else _floor((self.high - self.low) / self.step) + 1
 
     def value(self, k: int) -> float:
-        """The k-th value of a constant or stepped parameter, from 0, without float dust: 0.3, not 3 * 0.1."""
+        """The k-th value of a constant or stepped parameter, from 0, without rounding noise: 0.3, not 3 * 0.1."""
         return min(float(Decimal(repr(self.low)) + k * Decimal(repr(self.step or 0.0))), self.high)
 
     def from_unit(self, u: float) -> float:
-        """The value at coordinate u; u outside [0, 1] counts as the nearer end."""
+        """The value at coordinate u, clipped to [0, 1]."""
         if self.count is not None:
             return self.value(_floor(_clip(u) * (self.count - 1)))
         if u >= 1.0:
@@ -71,7 +71,7 @@ class Float:
         return _clip(value, self.low, self.high)
 
     def to_unit(self, value: float) -> float:
-        """The coordinate of a value: exact for stepped ones and grid points, else to rounding error."""
+        """The coordinate of a value: exact for stepped values and grid points, otherwise up to rounding."""
         value = _inside(_real("value", value), self.low, self.high, slack=1e-12)
         if self.count is not None:
             return _lattice_index(value, self.low, self.step or 1.0) / max(self.count - 1, 1)
@@ -82,7 +82,7 @@ class Float:
         return next((short for short in decimals if self.from_unit(short) == value), _clip(u))
 
     def draw(self, u: float) -> float:
-        """The value that a uniform u in [0, 1] draws, all values equally often where there is a step."""
+        """The value drawn by a uniform u in [0, 1]; with a step, all values are equally likely."""
         count = self.count
         return self.from_unit(u) if count is None else self.value(min(int(u * count), count - 1))
 
@@ -93,7 +93,7 @@ class Int:
 
     log:  floor(exp(log low + (log high - log low) u)) instead of floor(low + (high - low) u)
     step: only low, low + step, low + 2 step, ... up to `high`; not together with `log`
-    when: it exists only under these values of other parameters, e.g. when={"booster": "dart"}; a list is several
+    when: it exists only if other parameters have these values, e.g. when={"booster": "dart"}; a list allows several
     """
 
     low: int
@@ -124,13 +124,13 @@ class Int:
         return self.low + self.step * k
 
     def from_unit(self, u: float) -> int:
-        """The value at coordinate u; u outside [0, 1] counts as the nearer end."""
+        """The value at coordinate u, clipped to [0, 1]."""
         if self.log:
             return min(_floor(self.low * math.exp(math.log(self.high / self.low) * _clip(u))), self.high)
         return self.value(_floor(_clip(u) * (self.count - 1)))
 
     def to_unit(self, value: int) -> float:
-        """The coordinate of a value, such that `from_unit` gives exactly this value back."""
+        """The coordinate of a value, for which `from_unit` returns exactly this value."""
         value = _inside(_whole("value", value), self.low, self.high)
         if self.count == 1:
             return 0.0
@@ -139,7 +139,7 @@ class Int:
         return _lattice_index(value, self.low, self.step) / (self.count - 1)
 
     def draw(self, u: float) -> int:
-        """The value that a uniform u in [0, 1] draws; unlike in `from_unit`, `high` has its share."""
+        """The value drawn by a uniform u in [0, 1]; all values, including `high`, are equally likely."""
         if self.log:
             return min(_floor(self.low * math.exp(math.log((self.high + 1) / self.low) * u)), self.high)
         return self.value(min(int(u * self.count), self.count - 1))
@@ -149,7 +149,7 @@ class Int:
 class Categorical:
     """A choice among unordered options of any type; one choice makes it a constant.
 
-    when: it exists only under these values of other parameters, e.g. when={"booster": "dart"}; a list is several
+    when: it exists only if other parameters have these values, e.g. when={"booster": "dart"}; a list allows several
     """
 
     choices: tuple[Any, ...]
@@ -174,7 +174,7 @@ class Categorical:
         return len(self.choices)
 
     def value(self, k: int) -> Any:
-        """The k-th choice, the object itself."""
+        """The k-th choice, from 0."""
         return self.choices[k]
 
     def index(self, value: object) -> int:
@@ -188,7 +188,7 @@ class Categorical:
         raise ValueError(f"value must be one of {some!r}{rest}, got {value!r}; write one of these")
 
     def draw(self, u: float) -> Any:
-        """The choice that a uniform u in [0, 1] draws, each equally often."""
+        """The choice drawn by a uniform u in [0, 1]; all are equally likely."""
         return self.choices[min(int(u * self.count), self.count - 1)]
 
 
@@ -331,7 +331,7 @@ def _check_step(kind: str, low: float, high: float, step: float | None, *, log: 
     if step <= 0:
         raise ValueError(f"{kind}: step must be positive, got {step!r}; write e.g. {1 if kind == 'Int' else 0.1}")
     if log:
-        raise ValueError(f"{kind}: step cannot go with log=True, got step={step!r}; write one of the two")
+        raise ValueError(f"{kind}: step cannot be combined with log=True, got step={step!r}; write one of the two")
     if low < high and step > (high - low) * (1 + 1e-9):
         raise ValueError(f"{kind}: step is wider than the range, got {step!r}; write at most {high - low!r}")
     if high - low > step * _MOST or (kind == "Float" and step < 8 * math.ulp(max(abs(low), abs(high)))):

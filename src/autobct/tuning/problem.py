@@ -278,7 +278,7 @@ def _expectations(cost_range: tuple[float, float] | Affine | AffineLog | None) -
 
 def _controls(space: Space, candidates: Array | int | None) -> Array:
     if candidates is not None and isinstance(space, Table):
-        raise ValueError("candidates cannot go with a Table, as its rows are the candidates; leave them out")
+        raise ValueError("candidates cannot be combined with a Table, whose rows are the candidates; leave them out")
     if candidates is None:
         return space.candidates()
     if np.ndim(candidates) == 0:

@@ -70,7 +70,7 @@ class Space:
 
     @classmethod
     def of(cls, space: Space | Mapping[str, Any]) -> Space:
-        """The space of a dict from names to parameters or to Optuna's distributions; a Space as it is."""
+        """The space of a dict of parameters or Optuna distributions by name; a Space is returned as it is."""
         if isinstance(space, Space):
             return space
         if not isinstance(space, Mapping):
@@ -80,9 +80,9 @@ class Space:
         built = cls(tuple(map(_name, space)), tuple(parameter_of(name, given) for name, given in space.items()))
         if not built.columns:
             values = ", ".join(
-                f"{name!r} only {p.value(0)!r}" for name, p in zip(built.names, built.parameters, strict=True)
+                f"{name!r} is {p.value(0)!r}" for name, p in zip(built.names, built.parameters, strict=True)
             )
-            raise ValueError(f"space has nothing to tune, {values}: all is constant; {_SPACE}")
+            raise ValueError(f"space has nothing to tune: every parameter is constant ({values}); {_SPACE}")
         return built
 
     @property
@@ -92,18 +92,18 @@ class Space:
 
     @property
     def numeric(self) -> tuple[int, ...]:
-        """Coordinates that belong to numbers."""
+        """Coordinates of numeric parameters."""
         return tuple(i for i, column in enumerate(self.columns) if column.numeric)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Coordinates of each choice, one group per `Categorical` that is not a constant."""
+        """Groups of one-hot coordinates, one per `Categorical` that is not a constant."""
         chosen = [i for i, column in enumerate(self.columns) if not column.numeric]
         by_name = itertools.groupby(chosen, key=lambda i: self.columns[i].name)
         return tuple(tuple(group) for _, group in by_name)
 
     def params(self, control: Array) -> dict[str, Any]:
-        """The users' values of all that exists at a control, (p,); outside [0, 1] the nearer end counts."""
+        """The params at a control, (p,), clipped to [0, 1]; only parameters that exist there."""
         u = np.asarray(control, dtype=float)
         if u.shape != (self.dim,) or not np.all(np.isfinite(u)):
             raise ValueError(f"control must be {self.dim} finite numbers, got {control!r}; write these")
@@ -115,7 +115,7 @@ class Space:
         }
 
     def control(self, params: Mapping[str, Any]) -> Array:
-        """The control, (p,), of a value for every parameter that exists under the values of the others."""
+        """The control, (p,), of params; they need a value for every parameter that exists."""
         if not isinstance(params, Mapping):
             raise TypeError(f"params must be a dict, got {params!r}; write a value for {list(self.names)}")
         if unknown := [name for name in params if name not in self.names]:
@@ -137,7 +137,7 @@ class Space:
 
     @property
     def conditional(self) -> bool:
-        """Whether some parameters exist only under values of others."""
+        """Whether some parameters exist only for some values of others."""
         return any(self._needs)
 
     def existing(self, controls: Array) -> NDArray[np.bool_]:
@@ -152,7 +152,7 @@ class Space:
         return exists
 
     def canonical(self, controls: Array) -> Array:
-        """The same controls with all that does not exist there at its neutral place.  (n, p) -> (n, p)."""
+        """The same controls, with coordinates of parameters that do not exist at a neutral value.  (n, p) -> (n, p)."""
         if not self.conditional:
             return controls
         found, exists = controls.copy(), self.existing(controls)
@@ -161,7 +161,7 @@ class Space:
         return found
 
     def realized(self, controls: Array) -> Array:
-        """Controls that can be trained, in place of any others: here the canonical ones.  (n, p) -> (n, p)."""
+        """The nearest controls that can be trained: here the canonical ones.  (n, p) -> (n, p)."""
         return self.canonical(controls)
 
     def _exists(self, which: int, params: Mapping[str, Any]) -> bool:
@@ -177,7 +177,7 @@ class Space:
         return [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]
 
     def candidates(self, size: int | None = None) -> Array:
-        """The controls among which a decision chooses, (G, p): always the same, no two with equal params.
+        """The candidates of a decision as controls, (G, p): always the same, no two with equal params.
 
         All values where there are few; else a grid for one number (101 points) or two (11 x 11); else 128
         quasi-random points with the centre, the lowest and highest corner.  `size` replaces these numbers.

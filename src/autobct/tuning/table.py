@@ -78,11 +78,11 @@ class Table(Space):
 
     @property
     def fingerprint(self) -> str:
-        """Tells one table of the same ranges and choices from another."""
+        """A digest that distinguishes tables with the same ranges and choices."""
         return hashlib.sha256(self._controls.tobytes()).hexdigest()[:16]
 
     def params(self, control: Array) -> dict[str, Any]:
-        """The row at a control, (p,), of one of the rows."""
+        """The row at a control, (p,)."""
         row = self._places.get(np.asarray(control, dtype=float).tobytes())
         if row is None:
             raise ValueError(f"control must be that of a row of the table, got {control!r}; write control(row)")
@@ -96,7 +96,7 @@ class Table(Space):
         return control
 
     def candidates(self, size: int | None = None) -> Array:
-        """The controls of all rows; of very many those nearest to an even spread.  (G, p)."""
+        """The controls of all rows; for very large tables, of an evenly spread subset.  (G, p)."""
         most = MOST_ROWS if size is None else size
         if len(self.rows) <= most:
             return self._controls.copy()
@@ -149,7 +149,7 @@ def _row(k: int, row: object) -> dict[str, Any]:
 
 
 def _described(rows: list[dict[str, Any]], space: Space | Mapping[str, Any], log: object) -> tuple[Space, Array]:
-    """The space that was told, and the control of every row in it, (n, p)."""
+    """The stated space, and the control of every row in it, (n, p)."""
     if log is not None:
         raise ValueError("Table: log is for columns of which the space says nothing; write log=True in the space")
     built, controls = Space.of(space), []

@@ -19,5 +19,5 @@ def register(name: str, draw: Callable[..., Any]) -> None:
 def window(name: str) -> Callable[..., Any]:
     """The function that draws it."""
     if name not in _WINDOWS:
-        raise RuntimeError(f"nobody draws {name!r}; import autobct, which says who does")
+        raise RuntimeError(f"nothing is registered to draw {name!r}; import autobct first")
     return _WINDOWS[name]
