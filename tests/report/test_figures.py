@@ -84,7 +84,7 @@ def test_many_runs_show_the_prior_and_the_last_four(problem):
     top, _ = panels(belief_figure(problem, history))
     assert [panel.get_title() for panel in top] == ["prior", *(f"after run {k}" for k in (4, 5, 6, 7))]
     assert len(line(top[1], "observed")[0]) == 4
-    assert line(top[1], "tried next")[0][0] == 0.4
+    assert line(top[1], "next run")[0][0] == 0.4
 
 
 def test_the_lines_are_the_believed_means(problem):
@@ -111,7 +111,7 @@ def test_crosses_and_the_chosen_control(problem):
     top, bottom = panels(belief_figure(problem, history, chosen=history[1]))
     np.testing.assert_allclose(line(top[2], "observed"), ([0.0, 0.56], [0.545, 0.976]))
     np.testing.assert_allclose(line(bottom[2], "observed")[1], [0.066, 0.381])
-    assert [line(panel, "tried next")[0][0] for panel in top[:3]] == [0.0, 0.56, 0.76]
+    assert [line(panel, "next run")[0][0] for panel in top[:3]] == [0.0, 0.56, 0.76]
     assert line(top[3], "returned")[0][0] == 0.56
     assert to_hex(top[0].lines[0].get_color()) != to_hex(bottom[0].lines[0].get_color())
 

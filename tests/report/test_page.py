@@ -164,7 +164,7 @@ def test_a_tuning_without_any_run_or_with_failed_ones_only_has_a_page():
 def test_a_lower_score_can_be_the_better_one():
     result = one(train=lambda params: ((params["x"] - 0.3) ** 2, 1.0), direction="minimize")
     text = Document(page(result)).text
-    assert "continuing is worth less than the estimated score of the best run so far" in text
+    assert "the value of continuing is below the estimated score of the best so far" in text
     assert f"the best {min(run.score for run in result.history):.4g}"[:14] in text
     assert "± -" not in text
 

@@ -52,7 +52,7 @@ def test_all_one_can_say() -> None:
         [score]
         pattern = 'acc=(?P<score>\S+)'
         [cost]
-        measure = "told"
+        measure = "reported"
         key = "cost"
         file = "{run_dir}/cost.json"
         [limits]
@@ -76,6 +76,12 @@ def test_all_one_can_say() -> None:
     limits = settings.limits
     assert (limits.timeout, limits.max_cost, limits.max_runs, limits.output) == (600.0, 12.5, 9, 4096)
     assert limits.deadline == datetime(2030, 1, 31, 18)
+
+
+def test_the_former_word_for_a_reported_cost_is_the_same_problem() -> None:
+    former, now = (parse(f"{GOOD}[cost]\nmeasure = '{word}'\n") for word in ("told", "reported"))
+    assert former.measure == now.measure == "reported"
+    assert former.digest == now.digest
 
 
 def test_the_first_file_is_good() -> None:
@@ -144,8 +150,8 @@ BAD = [
     (GOOD + "[score]\npattern = 'x'\n", "score.pattern: must have a group around the number"),
     (GOOD + "[score]\npattern = '(x)'\nkey = 'y'\n", "score has both a key and a pattern"),
     (GOOD + "[score]\nfile = '{z}'\n", "score.file: has {z}, which is not a parameter"),
-    (GOOD + "[cost]\nmeasure = 'time'\n", "cost.measure: got 'time'; there are wall, cpu, told"),
-    (GOOD + "[cost]\nkey = 'cost'\n", 'cost.key is for a cost that the program tells; write measure = "told"'),
+    (GOOD + "[cost]\nmeasure = 'time'\n", "cost.measure: got 'time'; there are wall, cpu, reported"),
+    (GOOD + "[cost]\nkey = 'cost'\n", 'cost.key is for a cost that the program reports; add measure = "reported"'),
     (GOOD + "[limits]\ntimeout = 'soon'\n", "limits.timeout: must be a time, got 'soon'"),
     (GOOD + "[limits]\ntimeout = 0\n", "limits.timeout: must be a time, got 0"),
     (GOOD + "[limits]\nmax_runs = 1.5\n", "limits.max_runs: must be a whole number of at least 1, got 1.5"),

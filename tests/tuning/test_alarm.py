@@ -91,7 +91,7 @@ def test_a_surface_that_is_nothing_like_the_model_raises_it_once() -> None:
     assert alarm.observed == run.score
     assert abs(alarm.surprise) > 1
     assert (
-        f"Model alarm: run {alarm.run + 1} scored {run.score:.4g}; the model expected {alarm.believed:.4g}"
+        f"Model alarm: run {alarm.run + 1} scored {run.score:.4g}; the model expected {alarm.expected:.4g}"
         in alarm.text
     )
     assert "Set score_range if you know it, or give a prior of your own." in alarm.text

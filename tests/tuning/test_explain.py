@@ -107,6 +107,12 @@ def test_after_the_stop() -> None:
     assert f"with a probability of {told.improves:.0%}." in lines[2]
 
 
+def test_before_the_first_run_nothing_is_said_of_a_best() -> None:
+    lines = str(Tuner(LINE, price=0.01).explain()).split("\n")
+    assert lines[1].startswith("No run has finished yet. Continuing is worth ")
+    assert "best so far" not in lines[2]
+
+
 def test_where_no_run_is_possible() -> None:
     spent = Tuner(LINE, price=0.01, cost_range=(1, 2), max_cost=2)
     spent.tell(ask_train(spent), 0.5, 1.5)

@@ -161,7 +161,7 @@ def test_a_map_for_a_line_does_not_fit_a_square() -> None:
 
 
 def test_too_few_candidates_for_a_map() -> None:
-    with pytest.raises(MapMismatch, match="3 candidates tell 3"):
+    with pytest.raises(MapMismatch, match="3 candidates identify 3"):
         Tuner({"x": Int(1, 3)}, price=0.01, policy=mapped(random_map(GAME)), prior="paper")
 
 
@@ -209,7 +209,7 @@ def test_the_map_for_the_game_is_chosen_among_all(maps: Path, space: Any, told: 
     [
         ({"overhead": 0.01}, "map 1d-log-recall is for overhead 0.002 a run, not overhead 0.01 a run"),
         ({"price": 1e9, "cost_range": (1, 2)}, "map 1d-log-recall is for price of a run 0 to 10 of the score's spread"),
-        ({"candidates": np.array([[0.1], [0.2], [0.3]])}, "3 candidates tell 3"),
+        ({"candidates": np.array([[0.1], [0.2], [0.3]])}, "3 candidates identify 3"),
         ({"recall": False}, "no map for such a problem"),
     ],
 )

@@ -254,22 +254,22 @@ def test_a_batch_of_states_is_decided_one_by_one() -> None:
 
 def test_what_the_note_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert Tuner(LINE, price=0.01).policy_note == (
-        "The value map 1d-log-recall from the package where runs are expensive, otherwise expected improvement per price, one "
-        "run ahead."
+        "The value map 1d-log-recall from the package where runs are expensive, otherwise expected improvement per "
+        "price, one run ahead."
     )
     assert Tuner(SQUARE, price=0.01, recall=False).policy_note == (
         "The value map 2d-log-last from the package where runs are expensive, otherwise depth 2 on the fly."
     )
     few = Tuner({"x": Int(1, 3)}, price=0.01)
-    assert few.policy_note.startswith("Improvement per price, one run ahead: ")
-    assert "3 candidates tell 3" in few.policy_note
+    assert few.policy_note.startswith("Expected improvement per price, one run ahead: ")
+    assert "3 candidates identify 3" in few.policy_note
     more = Tuner({**SQUARE, "z": Float(0, 1)}, price=0.01)
-    assert more.policy_note == "Improvement per price, one run ahead."
+    assert more.policy_note == "Expected improvement per price, one run ahead."
     damaged = tmp_path / "1d-log-recall.safetensors"
     damaged.write_bytes(b"nothing of the kind")
     monkeypatch.setattr("autobct.maps.store.shipped", lambda: {"1d-log-recall": damaged})
     shipped_map.cache_clear()
-    assert Tuner(LINE, price=0.01).policy_note.startswith("Improvement per price, one run ahead: the map file")
+    assert Tuner(LINE, price=0.01).policy_note.startswith("Expected improvement per price, one run ahead: the map file")
     shipped_map.cache_clear()
 
 

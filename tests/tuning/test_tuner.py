@@ -82,7 +82,8 @@ def test_what_was_told_is_remembered() -> None:
     assert (run.trial, run.score, run.cost, run.error) == (0, 0.7, 2.0, None)
     assert run.params == first.params
     assert run.control.tolist() == first.control.tolist()
-    assert run.believed == tuner.believed_score(first.control)
+    assert run.estimated_score == tuner.estimated_score(first.control)
+    assert (run.believed, tuner.believed_score(first.control)) == (run.estimated_score,) * 2  # the former names
     assert tuner.best is run
     failed = tuner.tell(ask_train(tuner), error="out of memory", cost=0.5)
     assert (failed.trial, failed.score, failed.cost, failed.error) == (1, None, 0.5, "out of memory")

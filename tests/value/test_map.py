@@ -333,7 +333,7 @@ def test_units_do_not_change_what_fits() -> None:
 
 def test_candidates_must_tell_the_weights_apart() -> None:
     value_map = random_map((1, "linear", False))
-    with pytest.raises(MapMismatch, match=r"map: 4 weights.*\nproblem: 3 candidates tell 3"):
+    with pytest.raises(MapMismatch, match=r"map: 4 weights.*\nproblem: 3 candidates identify 3"):
         foresight(value_map, np.array([[0.15], [0.3], [0.7]]))
     with pytest.raises(MapMismatch, match="map: controls in 1-D\nproblem: controls in 2-D"):
         foresight(value_map, lattice(3, 2))

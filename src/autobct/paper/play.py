@@ -144,10 +144,10 @@ class Opening:
             control, total = tuple(map(float, decision.control)), cost + (lines[-1].total if lines else 0.0)
             decision = tuner.ask()
             value = _value(decision)
-            lines.append(Line(len(lines) + 1, score, cost, total, control, params, run.believed, value, outcome))
+            lines.append(Line(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome))
         best = tuner.best
         returned = next(index for index, run in enumerate(tuner.history) if run is best)
-        believed = tuner.believed_score(np.array(lines[returned].control))
+        believed = tuner.estimated_score(np.array(lines[returned].control))
         return Played(tuple(lines), returned, believed, decision.why), tuner
 
 

@@ -44,7 +44,7 @@ def progress_words(story: Story) -> str:
         return "No run has finished yet, so there is no score to show."
     first, best = number(float(finished[0])), number(float(story.sign * (story.sign * finished).max()))
     runs = count(len(story.history))
-    head = f"{runs} for {number(float(story.totals[-1]))} {story.unit or 'of cost'}: the first score was {first}, "
+    head = f"{runs} at a cost of {story.spent(float(story.totals[-1]))}: the first score was {first}, "
     going_on, in_hand = story.going_on[-1], story.in_hand[-1]
     tail = f"the best {best}."
     if np.isfinite(going_on) and np.isfinite(in_hand):

@@ -150,7 +150,7 @@ def _draw_belief(panel: Axes, row: _FigureRow, runs: int) -> None:
 def _draw_choice(panel: Axes, history: Sequence[Run], runs: int, chosen: Run | None) -> None:
     """A vertical line at the control that was tried next, or at the end at the one of the returned model."""
     if runs < len(history):
-        panel.axvline(history[runs].control[0], color=_INK, linestyle="--", linewidth=1.2, label="tried next")
+        panel.axvline(history[runs].control[0], color=_INK, linestyle="--", linewidth=1.2, label="next run")
     elif chosen is not None:
         panel.axvline(chosen.control[0], color=_INK, linewidth=1.2, label="returned")
 

@@ -71,14 +71,16 @@ class Explanation:
     def _of_the_run(self) -> list[str]:
         if self.best is None:
             return []
-        best = "no finished run" if self.stop_value is None else f"{self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
+        best, better = "No run has finished yet", ""
+        if self.stop_value is not None:
+            best = f"Best so far: {self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
+            better = f"; it improves on the best so far with a probability of {self.improves:.0%}"
         stated = ", ".join(f"{name}={short(value)}" for name, value in self.best.params.items())
         return [
-            f"Best so far: {best}. Continuing is worth {self.best.value:.4g} (expected final score minus the price of "
-            "all further runs).",
+            f"{best}. Continuing is worth {self.best.value:.4g} (expected final score minus the price of all further "
+            "runs).",
             f"Best next run: {stated}, with an estimated score of {self.best.expected_score:.4g} "
-            f"(± {self.score_sd:.2g}) and a cost of {self.cost_low:.3g} to {self.cost_high:.3g}; it improves on the "
-            f"best so far with a probability of {self.improves:.0%}.",
+            f"(± {self.score_sd:.2g}) and a cost of {self.cost_low:.3g} to {self.cost_high:.3g}{better}.",
             *([f"It finishes with a probability of {self.feasibility:.0%}."] if self.feasibility < 1.0 else []),
         ]
 
