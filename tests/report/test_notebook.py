@@ -20,7 +20,7 @@ def test_a_result_shows_its_answer():
 def test_a_tuner_says_what_it_would_do_next():
     tuner, _ = told(autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-5), 2)
     document = Document(tuner._repr_html_())
-    assert "The best so far, after 2 runs. Next: Train x=" in document.text
+    assert "Best so far, after 2 runs. Next: Train x=" in document.text
     assert len(tuner.history) == 2  # to look at it starts nothing
     assert tuner.ask().trial == 2
 

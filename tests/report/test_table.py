@@ -29,8 +29,8 @@ def test_rows_are_in_model_units():
     assert [row.score for row in rows] == pytest.approx([0.545, 0.976, 0.983])
     assert [row.cost for row in rows] == pytest.approx([0.066, 0.381, 0.445])
     assert [row.total_cost for row in rows] == pytest.approx([0.066, 0.447, 0.892])
-    assert rows[0].value > rows[0].believed  # so it went on
-    assert rows[2].value < rows[2].believed  # so it stopped
+    assert rows[0].value > rows[0].estimated_score  # so it continued
+    assert rows[2].value < rows[2].estimated_score  # so it stopped
 
 
 def test_without_a_further_run_there_is_no_value():

@@ -195,7 +195,7 @@ def test_one_sentence_with_the_line_for_a_bad_file(rows: str, sentence: str) -> 
         (
             "batch = 64, rate = 0.001",
             "batch = 64, rate = 1, x = 2",
-            r"table.rows\[1\] has 'x', which the first row has",
+            r"table.rows\[1\] has 'x', which the first row does not have",
         ),
         ("batch = 64, rate = 0.001", "batch = 64, rate = nan", r"table.rows\[1\].rate: must be finite, got nan"),
         (

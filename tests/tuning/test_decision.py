@@ -33,7 +33,7 @@ def test_the_first_run_says_what_it_expects_to_score() -> None:
     first = replace(TRAIN, stop_value=None)
     assert first.why == (
         "Train trees=40, rate=0.03123, kind=a: no run has finished yet, and this one is expected to score 0.876 "
-        "for a cost of 7.65."
+        "at a cost of 7.65."
     )
 
 
@@ -63,7 +63,7 @@ def test_a_next_run_may_gain_nothing_or_lose(gain: float, word: str) -> None:
         ("not worth it", "no further run is worth its price"),
         ("max_runs", "max_runs"),
         ("horizon", "horizon"),
-        ("failing", "the last ten all failed"),
+        ("failing", "the last ten runs all failed"),
         ("nothing left", "every candidate has failed"),
     ],
 )
@@ -91,7 +91,7 @@ def test_values_are_written_as_a_person_would(value: Any, text: str) -> None:
 def test_the_sentences_of_a_tuning_carry_its_numbers() -> None:
     trained, stop = play(Tuner(LINE, price=0.01))
     assert len(trained) > 1
-    assert f"score {trained[0].expected_score:.3g} for a cost of {trained[0].expected_cost:.3g}." in trained[0].why
+    assert f"score {trained[0].expected_score:.3g} at a cost of {trained[0].expected_cost:.3g}." in trained[0].why
     for decision in trained[1:]:
         assert f"x={short(decision.params['x'])}: " in decision.why
         assert f"gain {decision.expected_gain:.3g} for a cost worth {decision.price_of_run:.3g}." in decision.why

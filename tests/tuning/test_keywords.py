@@ -73,7 +73,7 @@ def test_what_does_not_go_together() -> None:
         Tuner(problem, limits=Limits(max_cost=3.0), max_runs=3)
     with pytest.raises(TypeError, match=r"limits must be Limits, got 20; write e.g. limits=Limits\(max_runs=20\)"):
         Tuner(problem, limits=20)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"a Tuner has no clock, so deadline is for tune\(\)"):
+    with pytest.raises(TypeError, match=r"a Tuner has no clock, so only tune\(\) takes a deadline"):
         Tuner(problem, limits=Limits(deadline="10 min"))
     with pytest.raises(ValueError, match="max_runs must be a whole number of at least 1"):
         Limits(max_runs=0)

@@ -210,7 +210,7 @@ def test_the_map_for_the_game_is_chosen_among_all(maps: Path, space: Any, told: 
         ({"overhead": 0.01}, "map 1d-log-recall is for overhead 0.002 a run, not overhead 0.01 a run"),
         ({"price": 1e9, "cost_range": (1, 2)}, "map 1d-log-recall is for price of a run 0 to 10 of the score's spread"),
         ({"candidates": np.array([[0.1], [0.2], [0.3]])}, "3 candidates identify 3"),
-        ({"recall": False}, "no map for such a problem"),
+        ({"recall": False}, "no map for this kind of problem"),
     ],
 )
 def test_a_shipped_map_that_does_not_fit_is_replaced_with_a_note(maps: Path, told: dict[str, Any], said: str) -> None:
