@@ -164,7 +164,7 @@ def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "Name an experiment, or say all"),
+        ((), "Give the name of an experiment, or all"),
         (("iris",), "no experiment is called 'iris'; there are: synthetic-map-2"),
         (("higgs", "--seeds", "many"), "--seeds"),
         (("higgs", "--seeds", "0"), "--seeds"),

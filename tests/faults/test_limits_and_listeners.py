@@ -60,7 +60,7 @@ def test_a_listener_that_breaks_while_warnings_are_errors_loses_nothing_that_was
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(RuntimeWarning, match="it is not called again"):
+        with pytest.raises(RuntimeWarning, match="it will not be called again"):
             tune(hill, LINE, price=0.001, callbacks=[listener])
     assert seen[-1].best is not None
 

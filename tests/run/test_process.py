@@ -186,7 +186,7 @@ def test_processor_time_is_limited(kept: Kept) -> None:
 def test_a_flood_is_bounded_on_disk_and_its_end_is_kept(kept: Kept) -> None:
     ended = kept("sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo 0.75", most_output=100_000)
     assert ended.failure is None
-    assert ended.notes == (f"it printed more than is kept, {3_000_006 - 100_000} bytes were left out",)
+    assert ended.notes == (f"it printed more than is kept; {3_000_006 - 100_000} bytes were left out",)
     assert len(kept.stdout) < 101_000
     assert kept.stdout.startswith(b"xxx")
     assert b"bytes of output left out here]" in kept.stdout

@@ -185,7 +185,7 @@ def test_a_changed_problem_is_refused_and_fresh_keeps_the_old(tmp_path: Path) ->
     assert tune(path).code == 4
     before = (tmp_path / "tune.run" / "journal.jsonl").read_bytes()
     path.write_text(TOML.replace("0.02", "0.03").replace("low = 1, high = 20", "low = 2, high = 20"))
-    with pytest.raises(SettingsError, match=r"space\.x, space\.y, price changed since .* begin again with --fresh"):
+    with pytest.raises(SettingsError, match=r"space\.x, space\.y, price changed since .* start over with --fresh"):
         tune(path)
     assert (tmp_path / "tune.run" / "journal.jsonl").read_bytes() == before
     assert tune(path, fresh=True).code == 0
@@ -420,7 +420,7 @@ def test_a_flood_is_told_and_bounded(tmp_path: Path) -> None:
     assert run.error is None
     assert (tmp_path / "tune.run" / "runs" / "0001" / "stdout.txt").stat().st_size < 101_000
     [record] = [record for record in read_journal(tmp_path / "tune.run" / "journal.jsonl") if record["kind"] == "told"]
-    assert record["notes"][0].startswith("it printed more than is kept, ")
+    assert record["notes"][0].startswith("it printed more than is kept; ")
 
 
 def test_a_journal_that_is_refused_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
