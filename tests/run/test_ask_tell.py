@@ -85,7 +85,7 @@ def test_another_problem_or_tuner_is_refused(tmp_path: Path) -> None:
         pass
     used = tuner()
     used.ask()
-    with pytest.raises(ValueError, match="must be a new one"), stored(used, tmp_path):
+    with pytest.raises(ValueError, match="must be new"), stored(used, tmp_path):
         pass
     with stored(tuner(), tmp_path), pytest.raises(LockedError), stored(tuner(), tmp_path):
         pass
