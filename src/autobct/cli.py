@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="autobct",
-    help="Hyperparameter tuning that knows what training costs and when to stop.",
+    help="Hyperparameter tuning that knows the price of training and when to stop.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,  # a wrong option is answered with one plain sentence
@@ -52,7 +52,7 @@ def main(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Hyperparameter tuning that knows what training costs and when to stop."""
+    """Hyperparameter tuning that knows the price of training and when to stop."""
 
 
 @app.command()

@@ -45,7 +45,8 @@ def reproduce(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the experiments, with their place in the paper.")] = False,
     seeds: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Tunings, with seeds 0 to K - 1.  [default: 40, live 1]")
+        int | None,
+        typer.Option(min=1, metavar="K", help="Number of tunings, with seeds 0 to K - 1.  [default: 40, live 1]"),
     ] = None,
     live: Annotated[
         bool, typer.Option("--live/--recorded", help="Train for real, or replay recorded trainings.")
@@ -66,7 +67,7 @@ def reproduce(
     ] = False,
     json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every run to this file.")] = None,
 ) -> None:
-    """Rerun an experiment of the paper: its columns for every run, the mean over seeds, the paper's row beneath."""
+    """Repeat an experiment of the paper and print every run, the mean over seeds, and the paper's results."""
     from autobct.paper.experiments import EXPERIMENTS, experiment
 
     if list_:

@@ -24,7 +24,9 @@ _CODES = (
     "130 interrupted: the same command continues."
 )
 
-TomlFile = Annotated[Path, typer.Argument(metavar="FILE", help="The TOML file to tune by; autobct init writes one.")]
+TomlFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="The TOML file with the settings; autobct init writes one.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
