@@ -245,8 +245,7 @@ class Tuner:
         """What continuing is likely to yield: tunings simulated to their end, with scores drawn from the posterior.
 
         draws: how many; by default as many as a few hundred simulated decisions allow, at most 100
-        left:  the most that all further runs may cost, e.g. the time until a deadline
-        seed:  of the draws; the tuner's own by default
+        left:  the most that all further runs may cost, e.g. until a deadline;  seed: by default the tuner's own
         """
         return forecast(self, draws, left, self._plan.seed if seed is None else seed)
 
