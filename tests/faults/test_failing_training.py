@@ -259,8 +259,8 @@ def test_always_failing_training_is_given_up_soon(space: dict[str, Any], price: 
         tune(lambda params: falter(), space, price=price, **told)
     runs = len(raised.value.history)
     assert 1 <= runs <= GIVE_UP  # of 101 to 131 candidates
-    last = raised.value.history[-1].error
-    assert str(raised.value) == f"no run finished; the last of {runs} runs failed with {last}"
+    which, last = "only run" if runs == 1 else f"last of {runs} runs", raised.value.history[-1].error
+    assert str(raised.value) == f"no run finished; the {which} failed with {last}"
     assert all(run.score is None for run in raised.value.history)
 
 

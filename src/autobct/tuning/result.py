@@ -189,7 +189,8 @@ def count(runs: int) -> str:
 
 def _nothing(history: Sequence[Run], decisions: Sequence[Decision]) -> str:
     if history:
-        return f"no run finished; the last of {count(len(history))} failed with {history[-1].error}"
+        last = "only run" if len(history) == 1 else f"last of {len(history)} runs"
+        return f"no run finished; the {last} failed with {history[-1].error}"
     limits = [made.why for made in decisions if isinstance(made, Stop) and made.cheapest is not None]
     return f"no run finished. {limits[-1]}" if limits else "no run finished"
 
