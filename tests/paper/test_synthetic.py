@@ -96,6 +96,6 @@ def test_decisions_as_in_the_papers_table():
             first = last_row(tuner.problem, tuner.history, decision)
     assert [type(decision) for decision in made] == [Train, Train, Train, Stop]
     assert made[0].control[0] == 0.0
-    assert first.believed == pytest.approx(0.545, abs=0.001)
+    assert first.estimated_score == pytest.approx(0.545, abs=0.001)
     assert first.value == pytest.approx(0.653, abs=0.015)  # the paper's has a standard deviation of 0.011
     assert made[-1].why.startswith("Stopped after 3 runs")

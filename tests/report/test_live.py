@@ -68,7 +68,7 @@ def test_no_column_is_lost_on_a_narrow_terminal(width):
     assert all(len(line) < width for line in last)
     (row,) = [line for line in last if line.lstrip().startswith("1 ")]
     assert "…" not in row.partition(f"{result.history[0].score:.4g}")[2]
-    assert row.split()[-1] == "on"
+    assert row.split()[-1] == "continue"
     assert f"{result.history[0].score:.4g}" in row
 
 
