@@ -1,37 +1,31 @@
-"""One and two plain numbers: a scale that is learned, a map where it fits the belief, and the paper when asked for."""
+"""One and two plain numbers: the belief and the policy of all spaces by default, and the paper when asked for."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.tuning.cases import LINE, SQUARE, ask_train, numbers, play, replayed, state_at
 
-from autobct import Float, Int, Train, Tuner, mapped, paper_prior, relaxed, tune
+from autobct import Float, Int, Train, Tuner, ei_per_cost, mapped, paper_prior, relaxed, tune
+from autobct.belief.ensemble import Ensemble
+from autobct.belief.learning import learning_prior
 from autobct.belief.prior import default_prior
 from autobct.maps.library import shipped_map
-from autobct.tuning.first import basis_for, plain
-from autobct.tuning.fitting import DEAR, OneRunFirst, WhereItFits
+from autobct.tuning.first import basis_for, growth_of
 from autobct.tuning.position import assessed
-from autobct.tuning.problem import problem_of
+from autobct.tuning.problem import UNKNOWN_SPREAD, problem_of
 from autobct.tuning.space import Space
 from autobct.value.assessment import by_ei_per_cost
-from autobct.value.map_spec import units_of_lambda
-from autobct.value.state import State, Terms
+from autobct.value.map import MapMismatch
 
 SPACES = {"line": LINE, "square": SQUARE}
+ALL = {**SPACES, "cube": {**SQUARE, "z": Float(0, 1)}}
 
 
 def hill(params: Mapping[str, Any]) -> tuple[float, float]:
     """Best at x = 0.37, y = 0.5."""
     return 0.9 - (params["x"] - 0.37) ** 2 - (params.get("y", 0.5) - 0.5) ** 2, 0.2 + params["x"]
-
-
-def fitting(tuner: Tuner) -> WhereItFits:
-    assert isinstance(tuner.assess, OneRunFirst)
-    assert isinstance(tuner.assess.later, WhereItFits)
-    return tuner.assess.later
 
 
 # ---- the paper, when it is asked for
@@ -93,18 +87,51 @@ def test_the_papers_scale_is_asked_for_by_name(space: dict[str, Any]) -> None:
 # ---- the default
 
 
-def test_which_spaces_are_plain() -> None:
-    assert plain(Space.of(LINE))
-    assert plain(Space.of({"n": Int(1, 9), "x": Float(0, 1)}))
-    assert not plain(Space.of({**SQUARE, "z": Float(0, 1)}))
-
-
-@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
-def test_the_default_learns_its_scale_on_the_papers_basis(space: dict[str, Any]) -> None:
+@pytest.mark.parametrize("space", ALL.values(), ids=list(ALL))
+def test_the_belief_and_the_policy_are_the_same_in_all_spaces(space: dict[str, Any]) -> None:
+    growths = [growth_of(parameter) for parameter in Space.of(space).parameters]
+    tuner = Tuner(space, price=0.01)
+    found = tuner.problem.prior
     for told in ({}, {"guess": {"x": 0.2}}, {"recall": False}):
-        prior = problem_of(space, 0.01, **told).prior
-        assert prior.ensemble is not None
-        assert prior.model.score_basis.name == prior.model.cost_basis.name == basis_for(Space.of(space)).name
+        assert isinstance(problem_of(space, 0.01, **told).prior.ensemble, Ensemble)
+    level = found.belief.cost.mean[0]
+    alike = learning_prior((0,) * len(space), growths, cost_level=level, cost_spread=UNKNOWN_SPREAD)
+    np.testing.assert_array_equal(found.belief.score.mean, alike.belief.score.mean)
+    np.testing.assert_array_equal(found.belief.score.cov, alike.belief.score.cov)
+    np.testing.assert_array_equal(found.belief.cost.mean, alike.belief.cost.mean)
+    assert found.model.score_basis.name == alike.model.score_basis.name
+    assert tuner.assess is by_ei_per_cost
+
+
+@pytest.mark.parametrize("price", [1e-4, 0.01, 1.0])
+@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
+def test_the_default_decides_as_improvement_per_cost_at_any_price(space: dict[str, Any], price: float) -> None:
+    """At a high price a value map once decided instead."""
+    tuner, alone = (Tuner(space, price=price, policy=policy, max_runs=6) for policy in (None, ei_per_cost()))
+    (trained, stop), (others, other_stop) = play(tuner, hill), play(alone, hill)
+    assert [numbers(decision) for decision in trained] == [numbers(decision) for decision in others]
+    assert numbers(stop) == numbers(other_stop)
+
+
+@pytest.mark.parametrize("space", ALL.values(), ids=list(ALL))
+def test_where_the_last_model_is_returned_it_is_depth_2_from_the_second_run_on(space: dict[str, Any]) -> None:
+    last = Tuner(space, price=0.01, recall=False)
+    last.tell(ask_train(last), 0.7, 1.0)
+    state, terms = state_at(last), last.problem.terms
+    deeper = relaxed(depth=2)(last.problem.controls, 0)
+    np.testing.assert_array_equal(last.assess(state, terms, 1).value, deeper(state, terms, 1).value)
+    first = by_ei_per_cost(state, terms, 0)
+    np.testing.assert_array_equal(last.assess(state, terms, 0).priority, first.priority)
+
+
+def test_once_a_run_has_failed_one_run_is_looked_ahead() -> None:
+    failing = Tuner(LINE, price=0.1, recall=False)
+    failing.tell(ask_train(failing), error="out of memory", cost=1.0)
+    failing.tell(ask_train(failing), 0.7, 1.0)
+    position = failing.position()
+    assert position.feasibility is not None
+    alone = assessed(position, by_ei_per_cost)
+    np.testing.assert_array_equal(assessed(position, failing.assess).priority, alone.priority)
 
 
 @pytest.mark.parametrize("unit", [0.02, 0.2])
@@ -159,59 +186,10 @@ def test_everything_one_may_ask_about_it(space: dict[str, Any]) -> None:
     assert tuner.forecast(draws=3).expected_runs >= len(tuner.history)
     found = Tuner(space, price=0.02, candidates=25).certificate(seconds=0.2, seed=1)
     assert 0.0 < found.at_least <= found.at_most < 1.5
-    assert "value map" in str(found)
+    assert "Expected improvement per cost" in str(found)
 
 
-# ---- a map where it fits
-
-
-def at_price(tuner: Tuner, share: float) -> Terms:
-    """Terms at which a run costs this share of lambda in the tuner's state, without overhead."""
-    free = type(tuner.problem.terms)(1.0, tuner.problem.terms.cost_model, True, 0.0)
-    return type(free)(share / units_of_lambda(state_at(tuner), free)[0], free.cost_model, True, 0.0)
-
-
-@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
-def test_the_map_decides_where_a_run_is_dear(space: dict[str, Any]) -> None:
-    tuner = Tuner(space, price=0.01)
-    tuner.tell(ask_train(tuner), 0.7, 1.0)
-    both, state = fitting(tuner), state_at(tuner)
-    dear = DEAR * both.spec.prices[0]
-    for share, policy in ((0.5 * dear, both.otherwise), (2 * dear, both.on_map), (1e6, both.otherwise)):
-        terms = at_price(tuner, share)
-        assert both.at(state, terms) is policy
-        np.testing.assert_array_equal(both(state, terms, 1).value, policy(state, terms, 1).value)
-        first = by_ei_per_cost(state, terms, 0)
-        np.testing.assert_array_equal(tuner.assess(state, terms, 0).priority, first.priority)
-    assert both.otherwise is by_ei_per_cost
-
-
-def test_beyond_two_numbers_there_is_no_map() -> None:
-    cube = {**SQUARE, "z": Float(0, 1)}
-    assert Tuner(cube, price=0.01).assess is by_ei_per_cost
-    last = Tuner(cube, price=0.01, recall=False)
-    last.tell(ask_train(last), 0.7, 1.0)
-    first, state = last.assess, state_at(last)
-    assert isinstance(first, OneRunFirst)
-    assert first.at(state, 1) is first.later
-    assert first.at(state, 0) is by_ei_per_cost
-
-
-def test_who_decides_in_a_position() -> None:
-    tuner = Tuner(LINE, price=1.0)
-    tuner.tell(ask_train(tuner), 0.7, 1.0)
-    both, terms = fitting(tuner), tuner.problem.terms
-    assert both.at(state_at(tuner), terms) is both.on_map
-    failing = Tuner(LINE, price=0.1)
-    failing.tell(ask_train(failing), error="out of memory", cost=1.0)
-    failing.tell(ask_train(failing), 0.7, 1.0)
-    position = failing.position()
-    assert position.feasibility is not None
-    alone = assessed(position, by_ei_per_cost)
-    np.testing.assert_array_equal(assessed(position, failing.assess).priority, alone.priority)
-
-
-@pytest.mark.parametrize("space", [LINE, SQUARE, {**SQUARE, "z": Float(0, 1)}], ids=["line", "square", "cube"])
+@pytest.mark.parametrize("space", ALL.values(), ids=list(ALL))
 @pytest.mark.parametrize("recall", [True, False], ids=["recall", "last"])
 def test_a_top_where_runs_fail_is_left_alone(space: dict[str, Any], recall: bool) -> None:
     """Foresight of several runs once went on for ever at a cheap corner, preparing for a run that always failed."""
@@ -226,55 +204,21 @@ def test_a_top_where_runs_fail_is_left_alone(space: dict[str, Any], recall: bool
     assert not 0.2 < result.params["x"] < 0.6
 
 
-def test_a_batch_of_states_is_decided_one_by_one() -> None:
-    one, two = Tuner(LINE, price=0.01), Tuner(LINE, price=0.01)
-    one.tell(ask_train(one), 0.7, 1.0)
-    two.tell(ask_train(two), 0.7, 40.0)
-    both = fitting(one)
-    states = [state_at(tuner) for tuner in (one, two)]
-    terms = at_price(one, 0.5 * DEAR * both.spec.prices[0])
-    assert [both.at(state, terms) is both.on_map for state in states] == [False, True]
-
-    def stacked(part: Callable[[State], np.ndarray]) -> np.ndarray:
-        return np.stack([part(state) for state in states])
-
-    gaussian = type(one.belief.score)
-    batch = State(
-        gaussian(stacked(lambda x: x.score.mean), stacked(lambda x: x.score.cov)),
-        gaussian(stacked(lambda x: x.cost.mean), stacked(lambda x: x.cost.cov)),
-        stacked(lambda x: x.score_noise),
-        stacked(lambda x: x.cost_noise),
-        np.stack([state.kept for state in states]),
-    )
-    found = both(batch, terms, 1)
-    for value, priority, state in zip(found.value, found.priority, states, strict=True):
-        np.testing.assert_allclose(value, both(state, terms, 1).value, atol=1e-6)
-        np.testing.assert_allclose(priority, both(state, terms, 1).priority, atol=1e-6)
+@pytest.mark.parametrize("space", [*ALL.values(), {"x": Int(1, 3)}], ids=[*ALL, "few"])
+def test_what_the_note_says(space: dict[str, Any]) -> None:
+    assert Tuner(space, price=0.01).policy_note == "Expected improvement per cost, one run ahead."
+    assert Tuner(space, price=0.01, recall=False).policy_note == "Depth 2 on the fly."
 
 
-def test_what_the_note_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert Tuner(LINE, price=0.01).policy_note == (
-        "The value map 1d-log-recall from the package where runs are expensive, otherwise expected improvement per "
-        "price, one run ahead."
-    )
-    assert Tuner(SQUARE, price=0.01, recall=False).policy_note == (
-        "The value map 2d-log-last from the package where runs are expensive, otherwise depth 2 on the fly."
-    )
-    few = Tuner({"x": Int(1, 3)}, price=0.01)
-    assert few.policy_note.startswith("Expected improvement per price, one run ahead: ")
-    assert "3 candidates identify 3" in few.policy_note
-    more = Tuner({**SQUARE, "z": Float(0, 1)}, price=0.01)
-    assert more.policy_note == "Expected improvement per price, one run ahead."
-    damaged = tmp_path / "1d-log-recall.safetensors"
-    damaged.write_bytes(b"nothing of the kind")
-    monkeypatch.setattr("autobct.maps.store.shipped", lambda: {"1d-log-recall": damaged})
-    shipped_map.cache_clear()
-    assert Tuner(LINE, price=0.01).policy_note.startswith("Expected improvement per price, one run ahead: the map file")
-    shipped_map.cache_clear()
-
-
-def test_an_overhead_of_the_users_does_not_put_a_map_away() -> None:
-    assert "value map 1d-log-recall" in Tuner(LINE, price=0.01, overhead=0.02).policy_note
+@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
+def test_a_map_goes_with_a_fixed_scale(space: dict[str, Any]) -> None:
+    name = f"{len(space)}d-log-recall"
+    with pytest.raises(MapMismatch, match="a map of your own needs prior='paper' or your own prior"):
+        Tuner(space, price=0.01, policy=mapped(shipped_map(name)))
+    on_map = Tuner(space, price=0.01, prior="paper")
+    assert on_map.policy_note == f"The value map {name} from the package."
+    asked, own = (Tuner(space, price=0.01, prior="paper", policy=p) for p in (None, mapped(shipped_map(name))))
+    assert numbers(asked.ask()) == numbers(own.ask())
 
 
 @pytest.mark.parametrize("price", [0.003, 0.1, 1.0])

@@ -37,7 +37,7 @@ class Weighed(Protocol):
 
 
 class Learning(Protocol):
-    """A belief that learns its scale from all runs together: `Ensemble`, or `Rewritten` on the paper's basis."""
+    """A belief that learns its scale from all runs together, as `Ensemble` does."""
 
     def posterior(self, features: Array, scores: Array) -> Weighed:
         """After n runs.  features: (n, J) of the score's basis,  scores: (n,)."""

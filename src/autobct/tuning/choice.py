@@ -1,18 +1,18 @@
-"""Which policy a tuner follows: the caller's, or a shipped value map that fits, or one that needs none."""
+"""Which policy a tuner follows: the caller's, or expected improvement per cost; on a fixed scale a shipped map."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from autobct.belief.cost import LOG_LINEAR
 from autobct.maps.container import MapFileError
 from autobct.maps.library import shipped_map
 from autobct.maps.store import shipped
-from autobct.tuning.fitting import OneRunFirst, WhereItFits
 from autobct.tuning.policy import Policy, check_policy, ei_per_cost, mapped, relaxed
 from autobct.tuning.problem import ScaledProblem
-from autobct.value.assessment import Assess
-from autobct.value.map import BASES, MapMismatch, ValueMap, mismatches
-
-_PER_PRICE = "Expected improvement per price, one run ahead"
+from autobct.value.assessment import Assess, Assessment, by_ei_per_cost
+from autobct.value.map import MapMismatch, ValueMap, mismatches
+from autobct.value.state import State, Terms
 
 
 def shipped_for(problem: ScaledProblem) -> str | None:
@@ -48,8 +48,8 @@ def own_policy(policy: Policy, problem: ScaledProblem, seed: int) -> tuple[Asses
 def default_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
     """The default, and a sentence that says which it is, and why.
 
-    The shipped map that fits the problem, else depth 2 on the fly.  Where the scale is learned: the shipped map where
-    it fits the present belief, else improvement per price, or depth 2 if only the last model may be returned.
+    Where the scale is learned, which is the default: expected improvement per cost, the same in all spaces.  With a
+    prior whose scale is fixed: the shipped map that fits the problem, else depth 2 on the fly.
     """
     if problem.prior.ensemble is not None:
         return _learning_policy(problem, seed)
@@ -61,23 +61,30 @@ def default_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
 
 
 def _learning_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
-    """On a basis that maps are for: the shipped one where it fits the present belief.
+    """One run ahead; two where only the last model may be returned, as a run that informs pays only by a later one."""
+    if problem.terms.recall:
+        return ei_per_cost()(problem.controls, seed), "Expected improvement per cost, one run ahead."
+    return OneRunFirst(relaxed(depth=2)(problem.controls, seed)), "Depth 2 on the fly."
 
-    Prices and noise are compared at every decision; an overhead is part of the price of a run.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneRunFirst:
+    """One run of foresight, by expected improvement per cost, for the first run and once a run has failed; else more.
+
+    The first run is then near the centre or what was guessed: deeper foresight would begin in a corner, where a
+    polynomial has most to tell and real scores are poor.  After a failure deeper foresight would count on runs that
+    are not likely to finish, and go on preparing for them.
     """
-    policy, text = (ei_per_cost(), _PER_PRICE) if problem.terms.recall else (relaxed(depth=2), "Depth 2 on the fly")
-    otherwise = policy(problem.controls, seed)
-    alone = otherwise if problem.terms.recall else OneRunFirst(otherwise)
-    if problem.prior.model.score_basis.name not in BASES:
-        return alone, f"{text}."
-    name = shipped_for(problem)
-    try:
-        value_map = _shipped(name)
-        on_map = mapped(value_map)(problem.controls, seed)
-    except (MapMismatch, MapFileError) as reason:
-        return alone, f"{text}: {_on_one_line(reason)}."
-    note = f"The value map {name} from the package where runs are expensive, otherwise {text[0].lower()}{text[1:]}."
-    return OneRunFirst(WhereItFits(value_map.spec, on_map, otherwise)), note
+
+    later: Assess
+
+    def __call__(self, state: State, terms: Terms, runs: int) -> Assessment:
+        """As any policy."""
+        return self.at(state, runs)(state, terms, runs)
+
+    def at(self, state: State, runs: int) -> Assess:
+        """Which policy decides in a state."""
+        return by_ei_per_cost if runs == 0 or state.feasibility is not None else self.later
 
 
 def _shipped(name: str | None) -> ValueMap:

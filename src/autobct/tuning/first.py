@@ -8,12 +8,10 @@ from functools import lru_cache
 
 from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.learning import Growth, Habits, learning_prior
-from autobct.belief.plain import plain_prior
 from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.tuning.hints import Hints
 from autobct.tuning.parameter import Categorical, Int, Parameter
 from autobct.tuning.space import Space
-from autobct.tuning.table import Table
 
 _ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
 _DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over the range of any other number
@@ -28,11 +26,6 @@ HABITS = Habits()
 """How scores and costs usually behave: what `benchmarks/habits.py` compares."""
 
 
-def plain(space: Space) -> bool:
-    """Whether a space is one or two plain numbers, for which there is the paper's basis."""
-    return space.dim == len(space.numeric) <= 2 and not space.conditional and not isinstance(space, Table)
-
-
 def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning: bool) -> Prior:
     """The belief before any run.  learning: one that learns its scale, or else the paper's fixed scale."""
     if not learning:
@@ -43,8 +36,6 @@ def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning
     level = expected.cost_level + (_SMALL if unknown else 0.0)
     growths = tuple(growth_of(p, known=i in hints.growing, usual=hints.usual) for i, p in enumerate(tuned))
     habits = HABITS if hints.usual else replace(HABITS, bump=0.0)
-    if plain(space):
-        return _on_paper_basis(growths, level, expected.cost_spread, hints, habits)
     return _learning(choices, growths, level, expected.cost_spread, hints, habits)
 
 
@@ -54,12 +45,6 @@ def _learning(
 ) -> Prior:
     tops = _tops(hints)
     return learning_prior(choices, growths, cost_level=level, cost_spread=spread, tops=tops, habits=habits)
-
-
-@lru_cache(maxsize=16)
-def _on_paper_basis(growths: tuple[Growth, ...], level: float, spread: float, hints: Hints, habits: Habits) -> Prior:
-    basis = cubic() if len(growths) == 1 else additive_quartic()
-    return plain_prior(basis, growths, cost_level=level, cost_spread=spread, tops=_tops(hints), habits=habits)
 
 
 def _tops(hints: Hints) -> dict[int, tuple[float, float]]:
