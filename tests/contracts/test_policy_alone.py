@@ -102,7 +102,7 @@ def test_the_former_name_is_the_same_policy() -> None:
 
 def test_nobody_asks_what_kind_a_policy_is() -> None:
     """No isinstance on the classes of policies, or on anything that is called a policy, in the whole package."""
-    kinds = {"MapPolicy", "WhereItFits", "OneRunFirst", "ByValue", "Policy", "Assess"}
+    kinds = {"MapPolicy", "OneRunFirst", "ByValue", "Policy", "Assess"}
     found = []
     for path in Path(autobct.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

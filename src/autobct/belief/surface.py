@@ -23,7 +23,7 @@ from autobct.belief.basis import Basis
 SIZE = 220
 """Functions of a surface: main effects always, then products, the smoothest first, while there is room."""
 
-_DEGREE = {1: 10, 2: 8, 3: 7}  # of main effects, by the number of numbers; 5 beyond
+_DEGREE = {1: 3, 2: 8, 3: 7}  # of main effects, by the number of numbers; 5 beyond.  decisions/one-two-numbers.md
 _HIGHEST = 3  # degree of a factor in a product
 _TOTAL = 5  # degree of a product
 
