@@ -75,3 +75,8 @@ def test_products_keep_to_the_degree_of_the_main_effects() -> None:
     built = surface([0, 0, 2], degree=2, size=40)
     assert max(degree for term in built.terms if len(term) > 1 for which, degree in term if which < 2) == 2
     assert built.basis(np.full((3, 4), 0.5)).shape == (3, built.basis.size)
+
+
+def test_one_number_alone_has_a_cubic() -> None:
+    assert surface([0]).basis.degrees == (0, 1, 2, 3)
+    assert max(surface([0, 3]).basis.degrees) == 10

@@ -23,7 +23,8 @@ from autobct.belief.basis import Basis
 SIZE = 220
 """Functions of a surface: main effects always, then products, the smoothest first, while there is room."""
 
-_DEGREE = {1: 3, 2: 8, 3: 7}  # of main effects, by the number of numbers; 5 beyond.  decisions/one-two-numbers.md
+_DEGREE = {1: 10, 2: 8, 3: 7}  # of main effects, by the number of numbers; 5 beyond
+_ALONE = 3  # of one number and nothing else: decisions/one-two-numbers.md
 _HIGHEST = 3  # degree of a factor in a product
 _TOTAL = 5  # degree of a product
 
@@ -88,7 +89,7 @@ def surface(parameters: Sequence[int], *, degree: int | None = None, size: int =
     parameters: number of choices of each, 0 for a number;  degree: of main effects;  size: functions, at least these
     """
     told = tuple(parameters)
-    highest = degree or _DEGREE.get(sum(choices == 0 for choices in told), 5)
+    highest = degree or (_ALONE if told == (0,) else _DEGREE.get(sum(choices == 0 for choices in told), 5))
     mains: list[tuple[Factor, ...]] = [(), *_mains(told, highest)]
     terms = (*mains, *islice(_products(told, min(highest, _HIGHEST)), max(size - len(mains), 0)))
     dim = sum(max(choices, 1) for choices in told)
