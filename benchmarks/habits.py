@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,12 @@ from tasks import LEVELS, Task, autobct_tuner, holdout, play, published
 from autobct.belief.arrays import Indices
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.learning import Habits
-from autobct.tuning import choice, first, tuner
-from autobct.tuning.candidates import REFINEMENTS, SPREAD
+from autobct.tuning import choice, first, statement
+from autobct.tuning.candidates import AROUND, REFINEMENTS, SPREAD
 from autobct.tuning.policy import Policy, ei_per_cost, gittins, relaxed
+from autobct.tuning.statement import Plan
+from autobct.value import acquisition
+from autobct.value.acquisition import CHEAP
 from autobct.value.assessment import Assessment, by_ei_per_cost
 from autobct.value.on_the_fly import on_the_fly
 from autobct.value.state import State, Terms, run_price, stop_value, variance
@@ -63,11 +67,12 @@ def _only(state: State, chosen: Indices) -> State:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What is different.  policy: where the default one would be improvement per price."""
+    """What is different.  on_top: of the price by which runs are ranked;  policy: instead of improvement per price."""
 
     habits: Habits = field(default_factory=Habits)
     settings: Mapping[str, Any] = field(default_factory=dict)
     refinements: int = REFINEMENTS
+    on_top: float = CHEAP
     policy: Policy = field(default_factory=ei_per_cost)
 
 
@@ -86,6 +91,7 @@ VARIANTS: Mapping[str, Variant] = {
     "48 members": Variant(replace(DEFAULT, members=48)),
     "overhead 0.001": Variant(settings={"overhead": 0.001}),
     "overhead 0.002": Variant(settings={"overhead": 0.002}),
+    "ranked by price alone": Variant(on_top=0.0),
     "no search": Variant(refinements=0),
     "longer search": Variant(refinements=4),
     "depth 2 at the stop": Variant(policy=lambda controls, seed: ahead_at_the_stop),
@@ -98,7 +104,8 @@ VARIANTS: Mapping[str, Variant] = {
 
 def captured(tasks: list[Task], seeds: int, variant: Variant) -> np.ndarray:
     """(tasks, prices), mean over seeds."""
-    first.HABITS, tuner.REFINEMENTS = variant.habits, variant.refinements  # type: ignore[attr-defined]
+    first.HABITS, acquisition.CHEAP = variant.habits, variant.on_top
+    statement.Plan = partial(Plan, search=(AROUND, variant.refinements))  # type: ignore[misc, assignment]
     choice.ei_per_cost = lambda: variant.policy  # type: ignore[attr-defined]
     made = autobct_tuner(**variant.settings)
     return np.array(
