@@ -186,9 +186,9 @@ def test_a_shipped_map_that_fits_is_used(maps: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("space", "told", "game"),
     [
-        (LINE, {"recall": False}, (1, "log-linear", False)),
+        (LINE, {**FIXED, "recall": False}, (1, "log-linear", False)),
         (LINE, PAPER, (1, "linear", True)),
-        (SQUARE, {}, (2, "log-linear", True)),
+        (SQUARE, {"prior": "paper"}, (2, "log-linear", True)),
         (SQUARE, {"prior": paper_prior("fraud-2d"), "recall": False}, (2, "linear", False)),
     ],
 )
@@ -273,13 +273,13 @@ def test_a_run_that_only_puts_off_the_best_one_is_not_made() -> None:
         return lambda state, terms, runs: Assessment.by_value(-np.abs(controls - told[runs][0]).max(axis=1) + 1e6)
 
     price = 0.0856
-    tuner = Tuner(SQUARE, price=price, score_range=(80, 90), policy=as_told)
+    tuner = Tuner(SQUARE, price=price, score_range=(80, 90), prior="paper", policy=as_told)
     for place, score, cost in told:
         decision = tuner.ask()
         assert isinstance(decision, Train)
         np.testing.assert_allclose(decision.control, place)
         tuner.tell(decision, score=score, cost=cost)
-    fresh = Tuner(SQUARE, price=price, score_range=(80, 90))
+    fresh = Tuner(SQUARE, price=price, score_range=(80, 90), prior="paper")
     assert "value map 2d-log-recall" in fresh.policy_note
     tuner = Tuner.standing(Plan(), tuner.memory)
     for _ in range(4):
