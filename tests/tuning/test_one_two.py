@@ -213,7 +213,7 @@ def test_what_the_note_says(space: dict[str, Any]) -> None:
 @pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
 def test_a_map_goes_with_a_fixed_scale(space: dict[str, Any]) -> None:
     name = f"{len(space)}d-log-recall"
-    with pytest.raises(MapMismatch, match="a map of your own needs prior='paper' or your own prior"):
+    with pytest.raises(MapMismatch, match="to use this map, set prior='paper' or your own prior"):
         Tuner(space, price=0.01, policy=mapped(shipped_map(name)))
     on_map = Tuner(space, price=0.01, prior="paper")
     assert on_map.policy_note == f"The value map {name} from the package."
