@@ -45,8 +45,8 @@ def tune(
     cost_range:   approximate lowest and highest cost of a run; guessed from the price by default; widened likewise
     prior:        a prior of your own, in model units; "paper" for the paper's prior, with a fixed scale in the stated
                   ranges; by default a surrogate that learns its scale
-    policy:       how to decide, e.g. `relaxed(depth=2)`; by default `ei_per_cost()`, or with a fixed-scale prior a value
-                  map from the package if one fits.  It changes nothing else
+    policy:       how to decide, e.g. `relaxed(depth=2)`; by default `ei_per_cost()`, or with a fixed-scale prior a
+                  value map from the package if one fits.  It changes nothing else
     recall:       return the best of all trained models, by estimated score (True), or the last one as in the paper
     repeats:      trainings per run; the score is their median, the cost their sum
     max_runs:     make at most this many runs
