@@ -22,18 +22,17 @@ import numpy as np
 
 import autobct
 from autobct.belief.prior import paper_prior, with_log_cost
+from autobct.build.forests.features import references_first
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
-from autobct.value import parcels
-from autobct.value.certificate import upper_estimate
-from autobct.value.cloud import control_grid
-from autobct.value.dual import clairvoyant_mean
-from autobct.value.features import references_first
-from autobct.value.lookahead import one_run_value
-from autobct.value.map import ValueMap
-from autobct.value.penalty import relaxed_information
-from autobct.value.state import Terms, view
-from autobct.value.worth import Estimate
+from autobct.value.bounds import cheap_runs as parcels
+from autobct.value.bounds.certificate import upper_estimate
+from autobct.value.bounds.dual import clairvoyant_mean
+from autobct.value.bounds.lower_bound import Estimate
+from autobct.value.bounds.penalty import relaxed_information
+from autobct.value.lookahead.one_step import one_run_value
+from autobct.value.maps.value_map import ValueMap
+from autobct.value.state import Terms, control_grid, view
 
 PRICE, OVERHEAD = 0.16, 0.002
 

@@ -18,14 +18,14 @@ from pathlib import Path
 
 import torch
 
-from autobct.build.builder import BuildRequest, build_map, device_name, fast_products, request_for
-from autobct.build.game import Game
-from autobct.build.judged import game_of
+from autobct.build.forests.features import references_first
 from autobct.build.layout import reference_controls, training_controls
-from autobct.build.network_value import as_value
-from autobct.build.train import best_values, empty_network, scattered, stack_priors, train
-from autobct.value.cloud import control_grid
-from autobct.value.features import references_first
+from autobct.build.networks.game import Game
+from autobct.build.networks.judged import game_of
+from autobct.build.networks.network_builder import BuildRequest, build_map, device_name, fast_products, request_for
+from autobct.build.networks.network_training import best_values, empty_network, scattered, stack_priors, train
+from autobct.build.networks.network_value import as_value
+from autobct.value.state import control_grid
 
 PAPER_STATES = {1: 156_000, 2: 761_600}
 """States in the paper's clouds."""

@@ -16,10 +16,9 @@ import numpy as np
 
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.tuning.policy import relaxed
-from autobct.value.cloud import control_grid
+from autobct.value.bounds.lower_bound import CAP, Estimate, joined, play, stage_of
 from autobct.value.simulate import draw_luck
-from autobct.value.state import Terms, view
-from autobct.value.worth import CAP, Estimate, joined, play, stage_of
+from autobct.value.state import Terms, control_grid, view
 
 PRICE, OVERHEAD, SIDES = 0.16, 0.002, (5, 11, 26, 51)
 

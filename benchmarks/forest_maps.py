@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from autobct.belief.prior import Prior
-from autobct.build.certificate import numpy_duel, row_of
-from autobct.build.forest_builder import ForestRequest, build_forest
-from autobct.build.forest_file import read_forest
+from autobct.build.forests.forest_builder import ForestRequest, build_forest
+from autobct.build.forests.forest_file import read_forest
 from autobct.build.layout import PAPER_NAMES, priors_of
+from autobct.build.map_worth import numpy_duel, row_of
 from autobct.maps.container import unpack
 from autobct.maps.store import read_file
 

@@ -32,7 +32,7 @@ from autobct.tuning.statement import Plan
 from autobct.value import acquisition
 from autobct.value.acquisition import CHEAP
 from autobct.value.assessment import Assessment, by_ei_per_cost
-from autobct.value.on_the_fly import on_the_fly
+from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.state import State, Terms, run_price, stop_value, variance
 
 _SHORT = 12

@@ -21,11 +21,11 @@ from typing import Any
 
 import autobct
 from autobct.belief.prior import Prior
-from autobct.build.certificate import Row, row_of
 from autobct.build.layout import PAPER_NAMES, priors_of
+from autobct.build.map_worth import Row, row_of
 from autobct.maps.library import read_map, save_map, shipped_map
 from autobct.maps.store import SUFFIX, shipped
-from autobct.value.map import ValueMap
+from autobct.value.maps.value_map import ValueMap
 
 NOTES = ("build", "autobct", "numpy", "seconds")
 """Notes of a builder that stay as they are."""
@@ -67,7 +67,7 @@ def duels(maps: dict[str, ValueMap]) -> Iterator[tuple[str, str, Setting]]:
 
 def judged(value_map: ValueMap, prior: str, setting: Setting, draws: int, device: str) -> Row:
     """One row: a map against depth 2."""
-    from autobct.build.judged import torch_duel, values_of
+    from autobct.build.networks.judged import torch_duel, values_of
 
     spec = value_map.spec
     first = setting.of(priors_of([prior], spec.dim, spec.cost_model)[0])

@@ -16,9 +16,9 @@ import time
 import numpy as np
 
 from autobct.belief.prior import paper_prior
-from autobct.value.lookahead import control_values, one_run_value, two_run_values
-from autobct.value.on_the_fly import Level, default_levels, on_the_fly
-from autobct.value.rules import gauss_hermite, product, stratified
+from autobct.value.lookahead.nodes import gauss_hermite, product, stratified
+from autobct.value.lookahead.on_the_fly import Level, default_levels, on_the_fly
+from autobct.value.lookahead.one_step import control_values, one_run_value, two_run_values
 from autobct.value.state import State, Terms, keep, view
 
 PRIORS = ("synthetic", "cnn-batch", "cnn-r", "higgs", "intel", "fraud")

@@ -4,9 +4,9 @@
     python benchmarks/optimality.py --quick --only synthetic
 
 For each prior of the paper, both cost models, three prices, with and without recall: net utility of the policies,
-simulated on the same luck with control variates, and the upper bound on every policy (`autobct.value.dual`).  Then the
-same policies on truths the prior does not know.  Cells are added to the results as they are found, and a cell that is
-there is not computed again.  Network maps are the shipped ones, or those of --maps DIR;
+simulated on the same luck with control variates, and the upper bound on every policy (`autobct.value.bounds.dual`).
+Then the same policies on truths the prior does not know.  Cells are added to the results as they are found, and a cell
+that is there is not computed again.  Network maps are the shipped ones, or those of --maps DIR;
 the paper's forests have a table of their own (`forest_maps.py`).
 """
 
@@ -36,12 +36,11 @@ from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
 from autobct.tuning.policy import exact, mapped, relaxed
 from autobct.value.assessment import Assess, ByValue, by_gittins_index
-from autobct.value.certificate import upper_estimate
-from autobct.value.cloud import control_grid
-from autobct.value.map import ValueMap, mismatches
+from autobct.value.bounds.certificate import upper_estimate
+from autobct.value.bounds.lower_bound import CAP, difference, joined, play, stage_of
+from autobct.value.maps.value_map import ValueMap, mismatches
 from autobct.value.simulate import Luck, draw_luck, simulate
-from autobct.value.state import State, Terms, price_of, run_price, score_gains, stop_value, view
-from autobct.value.worth import CAP, difference, joined, play, stage_of
+from autobct.value.state import State, Terms, control_grid, price_of, run_price, score_gains, stop_value, view
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "optimality.json"

@@ -19,7 +19,7 @@ import numpy as np
 
 from autobct.belief.prior import Prior, paper_prior, with_log_cost
 from autobct.value.assessment import Assess, ByValue, by_gittins_index
-from autobct.value.on_the_fly import on_the_fly
+from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.simulate import Luck, Outcome, draw_luck, simulate
 from autobct.value.state import State, Terms, view
 

@@ -26,10 +26,10 @@ import numpy as np
 import autobct
 from autobct.belief.prior import paper_prior
 from autobct.tuning.statement import Plan
-from autobct.value.map import ValueMap
-from autobct.value.map_spec import MapSpec
-from autobct.value.network import Network
-from autobct.value.on_the_fly import on_the_fly
+from autobct.value.lookahead.on_the_fly import on_the_fly
+from autobct.value.maps.map_spec import MapSpec
+from autobct.value.maps.perceptron import Network
+from autobct.value.maps.value_map import ValueMap
 from autobct.value.state import Terms, keep, view
 
 RESULTS = Path(__file__).parent / "results" / "speed.json"

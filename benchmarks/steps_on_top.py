@@ -22,11 +22,10 @@ import numpy as np
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.tuning.policy import Policy, exact, mapped, relaxed
-from autobct.value.cloud import control_grid
-from autobct.value.map import ValueMap
+from autobct.value.bounds.lower_bound import CAP, Played, difference, joined, play, stage_of
+from autobct.value.maps.value_map import ValueMap
 from autobct.value.simulate import draw_luck
-from autobct.value.state import Terms, view
-from autobct.value.worth import CAP, Played, difference, joined, play, stage_of
+from autobct.value.state import Terms, control_grid, view
 
 PRICE, OVERHEAD, PART = 0.16, 0.002, 100
 

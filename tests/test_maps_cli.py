@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from autobct.build.layout import neighbour_pairs, reference_controls
 from autobct.cli import app
 from autobct.maps.library import save_map
-from autobct.value.map import ValueMap
-from autobct.value.map_spec import MapSpec
-from autobct.value.network import Network
+from autobct.value.maps.map_spec import MapSpec
+from autobct.value.maps.perceptron import Network
+from autobct.value.maps.value_map import ValueMap
 
 
 def run(*arguments):
@@ -195,7 +195,7 @@ def test_an_interrupted_build_says_how_to_go_on(tmp_path, monkeypatch):
     def interrupted(request, folder, progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("autobct.build.forest_builder.build_forest", interrupted)
+    monkeypatch.setattr("autobct.build.forests.forest_builder.build_forest", interrupted)
     result = run("build", tmp_path / "map.safetensors", "--regression", "forest", "--quick")
     assert result.exit_code == 130
     assert "the same command continues from there" in result.output
@@ -210,7 +210,7 @@ def test_another_build_under_the_same_name_is_refused(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("autobct.build.forest_builder.save_forest", full)
+    monkeypatch.setattr("autobct.build.forests.forest_builder.save_forest", full)
     result = run("build", path, *small)
     assert result.exit_code == 2
     assert "could not be written (No space left on device); V_1 is kept in" in result.output

@@ -196,7 +196,7 @@ def test_a_json_file_that_cannot_be_written(folder: Path, tmp_path: Path, monkey
 @pytest.fixture(scope="module")
 def forest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    from autobct.build.forest_builder import ForestRequest, build_forest
+    from autobct.build.forests.forest_builder import ForestRequest, build_forest
 
     return build_forest(ForestRequest(runs=2, trees=5, states=120, draws=0), tmp_path_factory.mktemp("forest"))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from autobct.build.certificate import Row
+    from autobct.build.map_worth import Row
     from autobct.build.opened import Opened
 
 app = typer.Typer(
@@ -116,11 +116,11 @@ def build(
         fail("A forest map follows the paper: it returns the last model (--last) and is built on the CPU.")
     with one_sentence(2), _shown_progress() as progress, _interruptible(work):
         if regression is Regression.FOREST:
-            from autobct.build.forest_builder import build_forest, quick_or_paper
+            from autobct.build.forests.forest_builder import build_forest, quick_or_paper
 
             path = build_forest(quick_or_paper(dim, cost, runs, states, seed, quick=quick), work, progress)
         else:
-            from autobct.build.builder import build_map, request_for
+            from autobct.build.networks.network_builder import build_map, request_for
 
             wanted = request_for(dim, cost, recall, runs, states, seed, device, quick=quick)
             path = build_map(wanted, work, progress)
@@ -151,7 +151,7 @@ def certify(
 ) -> None:
     """Compare the map's policy with depth-2 lookahead on common random numbers, and bound what any policy can reach."""
     opened = _opened(name)
-    from autobct.build.bounds import is_prior_file
+    from autobct.build.map_certificate import is_prior_file
 
     if prior is not None and is_prior_file(prior):
         if seconds == 0:
@@ -179,7 +179,7 @@ def certify(
 
 def _print_bounds(opened: Opened, priors: tuple[str, ...], price: float, seconds: float, seed: int) -> None:
     """The certificate of every prior, as it is found."""
-    from autobct.build.bounds import bounds_of, prior_for
+    from autobct.build.map_certificate import bounds_of, prior_for
 
     for prior in priors:
         with one_sentence(2), _shown_progress() as progress:

@@ -156,7 +156,7 @@ def _forest_player(experiment: Experiment, path: Path) -> Player:
     """The paper's regression: V_N of a forest map, if it is for the experiment's game."""
     from dataclasses import replace
 
-    from autobct.build.forest_map import ForestMap
+    from autobct.build.forests.forest_map import ForestMap
     from autobct.build.opened import open_map
     from autobct.paper.play import Player
 

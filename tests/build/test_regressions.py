@@ -12,17 +12,17 @@ pytest.importorskip("sklearn")
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import paper_prior
-from autobct.build.forest_map import build_forest_map, value_at
-from autobct.build.regressions import above, elastic_net_fit, forest_fit, network_fit
+from autobct.build.forests.cloud import concatenate, policy_cloud, sampled_cloud
+from autobct.build.forests.features import weight_features
+from autobct.build.forests.forest_map import build_forest_map, value_at
+from autobct.build.forests.iteration import Fit, linear_fit, value_iteration
+from autobct.build.forests.regressions import above, elastic_net_fit, forest_fit, network_fit
 from autobct.value.assessment import Assessment
-from autobct.value.cloud import concatenate, control_grid, policy_cloud, sampled_cloud
-from autobct.value.features import weight_features
-from autobct.value.iteration import Fit, linear_fit, value_iteration
-from autobct.value.lookahead import one_run_value, successors, two_run_values
-from autobct.value.on_the_fly import Level, on_the_fly
-from autobct.value.rules import product, stratified
+from autobct.value.lookahead.nodes import product, stratified
+from autobct.value.lookahead.on_the_fly import Level, on_the_fly
+from autobct.value.lookahead.one_step import one_run_value, successors, two_run_values
 from autobct.value.simulate import draw_luck, simulate
-from autobct.value.state import State, Terms, view
+from autobct.value.state import State, Terms, control_grid, view
 
 TERMS, PRIOR = Terms(0.16), paper_prior("synthetic")
 GRID = control_grid(11, 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from autobct.paper.experiment import Experiment
 from autobct.paper.table import Row, Table, table_of, write_table
-from autobct.value.cloud import control_grid
+from autobct.value.state import control_grid
 
 
 def made_table(one: Experiment, *, repeats: int = 3, points: int = 6) -> Table:

@@ -16,7 +16,7 @@ from autobct.paper.play import default_player, opening, paper_player
 from autobct.paper.replay import replay_of
 from autobct.paper.shown import published_rows, published_run_cells, text_lines
 from autobct.paper.summary import difference, recorded_factor, replayed, spread
-from autobct.value.map import ValueMap
+from autobct.value.maps.value_map import ValueMap
 
 HIGGS, OTF = EXPERIMENTS["higgs"], EXPERIMENTS["synthetic-otf"]
 

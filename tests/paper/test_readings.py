@@ -14,7 +14,7 @@ from autobct.paper.checked import misfit
 from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.readings import Formula
 from autobct.tuning.problem import OVERHEAD
-from autobct.value.map import mismatches
+from autobct.value.maps.value_map import mismatches
 from autobct.value.state import Terms
 
 U = np.random.default_rng(20).random((50, 2))

@@ -10,7 +10,9 @@ import pytest
 from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
-from autobct.tuning import failing, fold, ranges
+from autobct.tuning import failing
+from autobct.tuning import fold
+from autobct.tuning import ranges
 from autobct.tuning import memory as remembered
 from autobct.tuning.fold import beliefs, learned
 from autobct.tuning.ranges import shown

@@ -16,7 +16,7 @@ from autobct.tuning.first import growth_of
 from autobct.tuning.search import promising
 from autobct.value.acquisition import CHEAP
 from autobct.value.assessment import by_ei_per_cost
-from autobct.value.lookahead import one_run_values
+from autobct.value.lookahead.one_step import one_run_values
 from autobct.value.state import run_price, stop_value
 
 SPACE = {

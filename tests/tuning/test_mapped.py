@@ -20,10 +20,10 @@ from autobct.tuning.first import basis_for
 from autobct.tuning.policy import MapPolicy, mapped
 from autobct.tuning.space import Space
 from autobct.tuning.statement import Plan
-from autobct.value.foresight import foresight
-from autobct.value.lookahead import one_run_values
-from autobct.value.map import MapMismatch, ValueMap
-from autobct.value.on_the_fly import on_the_fly
+from autobct.value.lookahead.on_the_fly import on_the_fly
+from autobct.value.lookahead.one_step import one_run_values
+from autobct.value.maps.foresight import foresight
+from autobct.value.maps.value_map import MapMismatch, ValueMap
 
 GAME = (1, "log-linear", True)
 FIXED: dict[str, Any] = {"prior": default_prior(cubic())}  # a scale that is known beforehand

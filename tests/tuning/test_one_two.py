@@ -17,7 +17,7 @@ from autobct.tuning.position import assessed
 from autobct.tuning.problem import UNKNOWN_SPREAD, problem_of
 from autobct.tuning.space import Space
 from autobct.value.assessment import by_ei_per_cost
-from autobct.value.map import MapMismatch
+from autobct.value.maps.value_map import MapMismatch
 
 SPACES = {"line": LINE, "square": SQUARE}
 ALL = {**SPACES, "cube": {**SQUARE, "z": Float(0, 1)}}

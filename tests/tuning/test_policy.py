@@ -14,7 +14,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
 from autobct.tuning.policy import Policy
 from autobct.value.acquisition import gittins_index
-from autobct.value.on_the_fly import on_the_fly, promising
+from autobct.value.lookahead.on_the_fly import on_the_fly, promising
 from autobct.value.state import State, Terms, keep, stop_value, view
 
 GRID = np.linspace(0, 1, 21)[:, None]

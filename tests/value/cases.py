@@ -8,7 +8,7 @@ from autobct.belief.cost import LINEAR, LOG_LINEAR, CostModel
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior, default_prior, paper_prior
-from autobct.value.rules import Nodes, product, stratified
+from autobct.value.lookahead.nodes import Nodes, product, stratified
 from autobct.value.state import State, Terms, keep, view
 
 PAPER = Terms(0.16)

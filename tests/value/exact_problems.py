@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
-from autobct.value.rules import Rule, chord, stratified
+from autobct.value.lookahead.nodes import Rule, chord, stratified
 from autobct.value.state import State, Terms
 
 NO_COST_NOISE = 1e-9

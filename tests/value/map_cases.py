@@ -9,9 +9,9 @@ from autobct.belief.arrays import Array
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
-from autobct.value.map import BASES, ValueMap
-from autobct.value.map_spec import MapSpec
-from autobct.value.network import Network
+from autobct.value.maps.map_spec import MapSpec
+from autobct.value.maps.perceptron import Network
+from autobct.value.maps.value_map import BASES, ValueMap
 from autobct.value.state import State, Terms, keep, view
 
 OVERHEAD = 0.002

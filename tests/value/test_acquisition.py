@@ -13,7 +13,7 @@ from autobct.belief.cost import upsilon
 from autobct.belief.gaussian import Gaussian
 from autobct.value.acquisition import CHEAP, expected_improvement, gittins_index, inverse_loss
 from autobct.value.assessment import Assessment, ByValue, by_ei_per_cost, by_gittins_index, pick
-from autobct.value.lookahead import one_run_values
+from autobct.value.lookahead.one_step import one_run_values
 from autobct.value.state import State, Terms, keep, run_price, score_gains, stop_value
 
 

@@ -10,14 +10,14 @@ from tests.value.exact_problems import few_controls, one_weight, pandora
 from autobct.belief.basis import cubic
 from autobct.belief.gaussian import Gaussian, Truth
 from autobct.belief.model import Model
-from autobct.value import certificate
 from autobct.value.assessment import Assessment, by_gittins_index
-from autobct.value.certificate import Certificate, certified_decision, certify
-from autobct.value.lookahead import one_run_value
-from autobct.value.on_the_fly import on_the_fly
+from autobct.value.bounds import certificate
+from autobct.value.bounds.certificate import Certificate, certified_decision, certify
+from autobct.value.bounds.lower_bound import CAP, Estimate, difference, mean_with_controls, play, stage_of
+from autobct.value.lookahead.on_the_fly import on_the_fly
+from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.simulate import draw_luck
 from autobct.value.state import State, Terms, keep, view
-from autobct.value.worth import CAP, Estimate, difference, mean_with_controls, play, stage_of
 
 
 def depth(runs: int):

@@ -11,14 +11,14 @@ from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Truth
 from autobct.belief.kalman import update
 from autobct.belief.model import Model
-from autobct.value import dual
-from autobct.value.bound import clairvoyant_value
-from autobct.value.branches import after_run, dear_prices, expected_prices, ground_of, planted, root_of
-from autobct.value.certificate import upper_estimate
-from autobct.value.dual import above_clairvoyant, clairvoyant_mean, first_look
-from autobct.value.lookahead import one_run_value
-from autobct.value.on_the_fly import on_the_fly
-from autobct.value.outcomes import Levels, Width, spread_truths
+from autobct.value.bounds import dual
+from autobct.value.bounds.branches import after_run, dear_prices, expected_prices, ground_of, planted, root_of
+from autobct.value.bounds.certificate import upper_estimate
+from autobct.value.bounds.dual import above_clairvoyant, clairvoyant_mean, first_look
+from autobct.value.bounds.growth import clairvoyant_value
+from autobct.value.bounds.outcomes import Levels, Width, spread_truths
+from autobct.value.lookahead.on_the_fly import on_the_fly
+from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.state import Terms, price_of, run_price, view
 
 PROBLEMS = {

@@ -15,8 +15,8 @@ from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
 from autobct.value.acquisition import gittins_index
-from autobct.value.lookahead import one_run_values
-from autobct.value.on_the_fly import Level, on_the_fly
+from autobct.value.lookahead.on_the_fly import Level, on_the_fly
+from autobct.value.lookahead.one_step import one_run_values
 from autobct.value.state import State, Terms, keep, view
 
 SEEDS = st.integers(0, 10_000)

@@ -18,7 +18,9 @@ from tests.value.cases import (
 
 from autobct.belief.arrays import Array
 from autobct.belief.cost import LINEAR
-from autobct.value.lookahead import (
+from autobct.value.lookahead.nodes import Nodes, chord, monte_carlo, product, stratified
+from autobct.value.lookahead.on_the_fly import Level, on_the_fly
+from autobct.value.lookahead.one_step import (
     control_values,
     damped,
     never,
@@ -27,8 +29,6 @@ from autobct.value.lookahead import (
     successors,
     two_run_values,
 )
-from autobct.value.on_the_fly import Level, on_the_fly
-from autobct.value.rules import Nodes, chord, monte_carlo, product, stratified
 from autobct.value.state import State, Terms, kept_means, run_price, view
 
 LAST = [PAPER, LOG]

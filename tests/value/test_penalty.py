@@ -7,11 +7,11 @@ from tests.value.exact_problems import few_controls, pandora
 from tests.value.map_cases import random_map
 
 from autobct.belief.prior import paper_prior
-from autobct.value.features import references_first
-from autobct.value.lookahead import one_run_value
-from autobct.value.on_the_fly import Level, on_the_fly
-from autobct.value.penalty import relaxed_information
-from autobct.value.rules import product, stratified
+from autobct.build.forests.features import references_first
+from autobct.value.bounds.penalty import relaxed_information
+from autobct.value.lookahead.nodes import product, stratified
+from autobct.value.lookahead.on_the_fly import Level, on_the_fly
+from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.state import Terms, view
 
 

@@ -12,9 +12,9 @@ from autobct.belief.gaussian import Gaussian, Truth
 from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
 from autobct.value.assessment import Assessment, by_gittins_index
-from autobct.value.lookahead import one_run_value
-from autobct.value.on_the_fly import Level, on_the_fly
-from autobct.value.rules import product, stratified
+from autobct.value.lookahead.nodes import product, stratified
+from autobct.value.lookahead.on_the_fly import Level, on_the_fly
+from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.simulate import Luck, best_kept, draw_luck, simulate
 from autobct.value.state import State, Terms, view
 

@@ -10,7 +10,7 @@ from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Basis, additive_quartic, cubic
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior, default_prior, paper_prior, with_log_cost
-from autobct.value.cloud import control_grid
+from autobct.value.state import control_grid
 
 PAPER_NAMES = {dim: tuple(name for name, prior in PAPER_PRIORS.items() if prior.dim == dim) for dim in (1, 2)}
 """The paper's examples of each dimension, by name."""

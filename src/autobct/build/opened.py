@@ -10,19 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.prior import Prior
-from autobct.build.certificate import Duel, Row, numpy_duel, row_of
-from autobct.build.forest_file import KIND as FOREST
-from autobct.build.forest_file import NOTES, probe_error, read_forest
-from autobct.build.forest_map import ForestMap
+from autobct.build.forests.features import references_first
+from autobct.build.forests.forest_file import KIND as FOREST
+from autobct.build.forests.forest_file import NOTES, probe_error, read_forest
+from autobct.build.forests.forest_map import ForestMap
 from autobct.build.layout import PAPER_NAMES, priors_of, training_controls
+from autobct.build.map_worth import Duel, Row, numpy_duel, row_of
 from autobct.maps.container import Tensors, unpack
 from autobct.maps.library import read_map
 from autobct.maps.library import verify as verify_network
 from autobct.maps.store import read_file, read_shipped, shipped
 from autobct.tuning.policy import mapped
-from autobct.value.features import references_first
-from autobct.value.map import ValueMap, mismatches
-from autobct.value.map_spec import MapMismatch
+from autobct.value.maps.map_spec import MapMismatch
+from autobct.value.maps.value_map import ValueMap, mismatches
 from autobct.value.state import Terms
 
 Play = Callable[[Prior, Callable[[int], None]], Duel]
@@ -150,7 +150,7 @@ def _network_trial(
         if different:
             raise MapMismatch("\n".join([f"the map is not for prior {name} at price {price:g}", *different]))
     try:
-        from autobct.build import judged
+        from autobct.build.networks import judged
     except ImportError:
         return _slow_trial(value_map, names, priors, terms, draws, seed)
     judged.check_device(device)

@@ -26,7 +26,7 @@ from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior
-from autobct.value.map_spec import BASES
+from autobct.value.maps.map_spec import BASES
 
 _KEYS = ("basis", "cost_model", "score_noise", "cost_noise", "score", "cost")
 _PARTS = ("mean", "cov")

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from autobct.maps.container import MapFileError, Tensors, pack, unpack
 from autobct.maps.probes import Probes, check_probes, probes_of
 from autobct.maps.store import read_file, read_shipped, write_file
-from autobct.value.map import ValueMap
-from autobct.value.map_spec import MapSpec
-from autobct.value.network import Network
+from autobct.value.maps.map_spec import MapSpec
+from autobct.value.maps.perceptron import Network
+from autobct.value.maps.value_map import ValueMap
 
 FORMAT = "1"
 KIND = "network"

@@ -13,8 +13,8 @@ from autobct.belief.arrays import Array
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Gaussian
 from autobct.maps.container import MapFileError
-from autobct.value.map import ValueMap
-from autobct.value.map_spec import BASES, MapSpec
+from autobct.value.maps.map_spec import BASES, MapSpec
+from autobct.value.maps.value_map import ValueMap
 from autobct.value.state import State, Terms
 
 TOLERANCE = 1e-5

@@ -11,7 +11,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.prior import Prior
 from autobct.tuning.scale import Affine
 from autobct.tuning.space import Parameter
-from autobct.value.cloud import control_grid
+from autobct.value.state import control_grid
 
 PRICE = 0.16
 """gamma of appendix D, throughout: what one unit of cost is worth in score."""

@@ -8,9 +8,9 @@ import numpy as np
 
 from autobct.tuning.problem import ScaledProblem
 from autobct.value.assessment import Assess, Assessment
-from autobct.value.certificate import Certificate, Progress, certify
+from autobct.value.bounds.certificate import Certificate, Progress, certify
+from autobct.value.bounds.lower_bound import Estimate
 from autobct.value.state import State, Terms, view
-from autobct.value.worth import Estimate
 
 _SMALL = 1e-4  # a step in model units
 

@@ -11,7 +11,7 @@ from autobct.maps.store import shipped
 from autobct.tuning.policy import Policy, check_policy, ei_per_cost, mapped, relaxed
 from autobct.tuning.problem import ScaledProblem
 from autobct.value.assessment import Assess, Assessment, by_ei_per_cost
-from autobct.value.map import MapMismatch, ValueMap, mismatches
+from autobct.value.maps.value_map import MapMismatch, ValueMap, mismatches
 from autobct.value.state import State, Terms
 
 

@@ -32,7 +32,7 @@ from autobct.tuning.statement import Plan, Problem, parted
 from autobct.tuning.thinning import SEARCHED, with_few_candidates
 from autobct.tuning.windows import window
 from autobct.value.assessment import Assess
-from autobct.value.certificate import Certificate, Progress
+from autobct.value.bounds.certificate import Certificate, Progress
 
 __all__ = ["Run", "Tuner"]
 

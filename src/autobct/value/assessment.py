@@ -22,7 +22,7 @@ from autobct.value.acquisition import (
     incumbent_score,
     with_feasibility,
 )
-from autobct.value.lookahead import one_run_values
+from autobct.value.lookahead.one_step import one_run_values
 from autobct.value.state import State, Terms, run_price
 
 

@@ -143,3 +143,9 @@ def run_price(state: State, terms: Terms) -> Array:
 def price_of(mean: Array, sd: Array, terms: Terms) -> Array:
     """Price of a run whose cost is predicted as (mean, sd) in the space the cost model observes."""
     return terms.price * terms.cost_model.expected(mean, sd) + terms.overhead
+
+
+def control_grid(side: int, dim: int) -> Array:
+    """`side` values in each coordinate, both ends included.  (side^dim, dim)."""
+    axes = np.meshgrid(*[np.linspace(0.0, 1.0, side)] * dim, indexing="ij")
+    return np.stack(axes, axis=-1).reshape(-1, dim)

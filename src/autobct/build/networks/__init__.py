@@ -1,0 +1,1 @@
+"""Network maps: the tuning game, training and judging in torch, on CPU or GPU."""

@@ -1,0 +1,157 @@
+"""ValueMap: V_2 .. V_{K+1} as small networks over V_1, evaluated in NumPy (the paper's V-tilde).
+
+    V = V_1 + lambda max(network - caution, 0),      lambda^2 = max variance + (sigma_H / 10)^2
+
+Scores enter as differences to the best of them and everything is divided by lambda, so that one map serves every
+price and noise.  `autobct.build.networks.network_value` defines the inputs and trains the same networks in torch.
+
+| inputs, in this order | number |
+|---|---|
+| with recall: how far a run at a reference may move its score away from the best in hand | R |
+| mean at the references, less the best of them | R |
+| log price of a run at the references | R |
+| outcome-free: sd, neighbours' covariances, log sd of the cost, log sigma_H, log sigma_T | 2 R + E + 2 |
+| joint: in hand over V_1, best score over V_1, V_1 with optimism | 4 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autobct.belief.arrays import Array, Array32
+from autobct.value.lookahead.one_step import Continuation, never, one_run_value
+from autobct.value.maps.map_inputs import Outlook, improvement, outlook
+from autobct.value.maps.map_spec import BASES as BASES
+from autobct.value.maps.map_spec import JOINT, MapSpec
+from autobct.value.maps.map_spec import MapMismatch as MapMismatch
+from autobct.value.maps.map_spec import mismatches as mismatches
+from autobct.value.maps.perceptron import Network
+from autobct.value.state import State, Terms
+
+OPTIMISM = np.array([0.0, 0.6, 1.2], dtype=np.float32)
+"""Standard deviations added before maximising; the first is V_1 itself."""
+
+CAUTION = 0.005
+"""Share of lambda that a network's addition is marked down by: half its error, so that noise alone buys no run."""
+
+_FLOOR = np.float32(1e-3)  # added before a logarithm
+_NOTHING = np.float32(-1e6)  # worth of stopping with nothing in hand
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueMap:
+    """V_2 .. V_{K+1} for one game.  As a function of a state it is the deepest of them, for relaxed use.
+
+    It sees a state whose *first candidates are the references*: `successors` with `inner` the references has that
+    layout, and `features.references_first` brings any candidates to it.
+    """
+
+    spec: MapSpec
+    networks: tuple[Network, ...]
+
+    def __post_init__(self) -> None:
+        """Every network takes the inputs of this game."""
+        if not self.networks:
+            raise ValueError("a map needs at least one network, that of V_2")
+        for network in self.networks:
+            if network.inputs != self.spec.inputs:
+                raise ValueError(f"a network of this map must take {self.spec.inputs} inputs, got {network.inputs}")
+
+    @property
+    def deepest(self) -> int:
+        """K + 1, the number of runs that the last network foresees."""
+        return len(self.networks) + 1
+
+    def network(self, runs_left: int) -> Network:
+        """The network of V_n, 2 <= n; the deepest if there is none for so many."""
+        return self.networks[min(runs_left, self.deepest) - 2]
+
+    def continuation(self, runs_left: int) -> Continuation:
+        """V_n for n runs left: -inf for none, V_1 in closed form, else a network; the deepest if n is beyond it."""
+        if runs_left < 2:
+            return never if runs_left < 1 else one_run_value
+        network = self.network(runs_left)
+
+        def value(state: State, terms: Terms) -> Array:
+            return self.evaluate(network, outlook(state, terms, len(self.spec.references), self.spec.neighbours))
+
+        return value
+
+    def __call__(self, state: State, terms: Terms) -> Array:
+        """V_{K+1}(x), for relaxed use.  (...)."""
+        return self.continuation(self.deepest)(state, terms)
+
+    def evaluate(self, network: Network, view: Outlook) -> Array:
+        """V = V_1 + lambda max(network - caution, 0) at the states of an outlook.  (..., A, B)."""
+        last, joint, top = _joint(view, recall=self.spec.recall)
+        added = self._addition(network, view, joint, top)
+        added -= CAUTION
+        np.clip(added, 0.0, 4.0, out=added)
+        if view.truth.any():
+            added = np.where(view.truth, 0.0, added)
+        return np.asarray(view.level + view.scale * (last + added))
+
+    def one_more_run(self, view: Outlook) -> Array:
+        """V_1 over the references, with recall beside the best model in hand: what every V_n starts from."""
+        return np.asarray(view.level + view.scale * _joint(view, recall=self.spec.recall)[0])
+
+    def _addition(self, network: Network, view: Outlook, joint: Array32, top: Array32) -> Array:
+        """The network's output.  Parts of the first layer that vary less are multiplied once."""
+        count, weights = len(view.mean), network.weights[0]
+        hidden = _part(joint, weights[-JOINT:])
+        if self.spec.recall:
+            hidden += _part(view.reach, weights[:count])
+            weights = weights[count:]
+        hidden += _part(view.mean - top, weights[:count]) + _part(view.fixed, weights[2 * count : -JOINT])
+        hidden += _part(np.log(view.price + _FLOOR), weights[count : 2 * count])
+        return network.finish(hidden, overwrite=True)
+
+
+def network_of(parts: Mapping[str, NDArray[Any]]) -> Network:
+    """A network from the arrays that training wrote: `NetworkValue.state_dict()` as NumPy."""
+    first = np.concatenate([parts[name] for name in ("reach", "mean", "price", "fixed", "joint")])
+    weights = (first, parts["second.weight"].T, parts["out.weight"].T)
+    biases = (parts["bias"], parts["second.bias"], parts["out.bias"])
+
+    def plain(arrays: tuple[NDArray[Any], ...]) -> tuple[Array32, ...]:
+        return tuple(np.ascontiguousarray(array, dtype=np.float32) for array in arrays)
+
+    return Network(plain(weights), plain(biases))
+
+
+def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
+    """V_1, the inputs that depend on both outcomes (4, ..., A, B), the best mean (..., A, 1); all over lambda."""
+    hopes = view.mean + OPTIMISM.reshape(-1, *(1,) * view.mean.ndim) * view.sd
+    best = _best(hopes, view.price, axis=1)  # V_1, and with optimism
+    last, top = best[0], view.mean.max(axis=0)
+    joint = np.empty((JOINT, *last.shape), dtype=np.float32)
+    if recall:
+        last = np.maximum(last, _improvement(view))
+        np.minimum(np.maximum(view.stop - last, -4.0), 4.0, out=joint[0, ...])
+    else:
+        joint[0] = 0.0
+    np.log1p(np.maximum(top - last, 0.0), out=joint[1, ...])
+    np.subtract(best[1:], last, out=joint[2:])
+    return last, joint, top
+
+
+def _improvement(view: Outlook) -> Array32:
+    """One more run beside the best model in hand: its score, plus the best expected improvement less its price."""
+    have = np.maximum(view.stop, _NOTHING)
+    gain = improvement(view.mean - have, view.reach)
+    return np.asarray(np.where(view.stop > _NOTHING, have + _best(gain, view.price, axis=0), np.float32(-np.inf)))
+
+
+def _best(gross: Array32, price: Array32, *, axis: int) -> Array32:
+    """max over the references of gross - price; laid out in order, without which NumPy takes twenty times as long."""
+    return np.asarray(np.subtract(gross, price, order="C").max(axis=axis))
+
+
+def _part(inputs: Array32, weights: Array32) -> Array32:
+    """What some inputs (f, ...) add to the first layer: (..., H)."""
+    return (inputs.reshape(len(inputs), -1).T @ weights).reshape(*inputs.shape[1:], weights.shape[1])
