@@ -25,7 +25,7 @@ from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.build.forests.features import references_first
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
-from autobct.value.bounds import cheap_runs as parcels
+from autobct.value.bounds import cheap_runs
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.dual import clairvoyant_mean
 from autobct.value.bounds.lower_bound import Estimate
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--search", action="store_true", help="the search alone, no information relaxation")
     told = parser.parse_args()
     if told.no_parcels:
-        parcels.TIERS = (0.0,)
+        cheap_runs.TIERS = (0.0,)
     value_map, prior = the_map(told.maps, told.cost), paper_prior(told.prior)
     prior = with_log_cost(prior) if told.cost == "log-linear" else prior
     terms = Terms(PRICE, prior.model.cost_model, recall=True, overhead=OVERHEAD)

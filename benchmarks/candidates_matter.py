@@ -15,7 +15,7 @@ import argparse
 import numpy as np
 
 from autobct.belief.prior import paper_prior, with_log_cost
-from autobct.tuning.policy import relaxed
+from autobct.tuning.decide.policy import relaxed
 from autobct.value.bounds.lower_bound import CAP, Estimate, joined, play, stage_of
 from autobct.value.simulate import draw_luck
 from autobct.value.state import Terms, control_grid, view

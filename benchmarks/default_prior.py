@@ -19,9 +19,9 @@ import numpy as np
 
 import autobct
 from autobct.belief.prior import Expectations, default_prior
-from autobct.tuning.first import basis_for
+from autobct.tuning.model.default_prior import basis_for
 from autobct.tuning.problem import OVERHEAD
-from autobct.tuning.space import Space
+from autobct.tuning.space.space import Space
 
 DIMS, SURFACES, PRICES = (1, 2, 4), 16, (0.003, 0.01, 0.03, 0.1)
 """PRICES: of one median run, as a share of what there is to gain: best score minus the 10th percentile."""

@@ -24,10 +24,12 @@ from tasks import LEVELS, Task, autobct_tuner, holdout, play, published
 
 from autobct.belief.arrays import Indices
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.learning import Habits
-from autobct.tuning import choice, first, statement
-from autobct.tuning.candidates import AROUND, REFINEMENTS, SPREAD
-from autobct.tuning.policy import Policy, ei_per_cost, gittins, relaxed
+from autobct.belief.surrogate.learning import Habits
+from autobct.tuning import statement
+from autobct.tuning.decide import default_policy
+from autobct.tuning.decide.policy import Policy, ei_per_cost, gittins, relaxed
+from autobct.tuning.model import default_prior
+from autobct.tuning.space.candidates import AROUND, REFINEMENTS, SPREAD
 from autobct.tuning.statement import Plan
 from autobct.value import acquisition
 from autobct.value.acquisition import CHEAP
@@ -104,9 +106,9 @@ VARIANTS: Mapping[str, Variant] = {
 
 def captured(tasks: list[Task], seeds: int, variant: Variant) -> np.ndarray:
     """(tasks, prices), mean over seeds."""
-    first.HABITS, acquisition.CHEAP = variant.habits, variant.on_top
+    default_prior.HABITS, acquisition.CHEAP = variant.habits, variant.on_top
     statement.Plan = partial(Plan, search=(AROUND, variant.refinements))  # type: ignore[misc, assignment]
-    choice.ei_per_cost = lambda: variant.policy  # type: ignore[attr-defined]
+    default_policy.ei_per_cost = lambda: variant.policy  # type: ignore[attr-defined]
     made = autobct_tuner(**variant.settings)
     return np.array(
         [[np.mean([play(made, task, p, s).captured for s in range(seeds)]) for p in LEVELS] for task in tasks]

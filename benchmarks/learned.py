@@ -42,7 +42,7 @@ from autobct.belief.surrogate.encoding import (
 )
 from autobct.belief.surrogate.network import COST_BINS, SCORE_BINS, Network, network_of
 from autobct.maps.container import unpack
-from autobct.tuning.candidates import around, spread
+from autobct.tuning.space.candidates import around, spread
 
 SCORES = unsquash((SCORE_EDGES[1:] + SCORE_EDGES[:-1]) / 2)
 COSTS = np.exp((COST_EDGES[1:] + COST_EDGES[:-1]) / 2)
@@ -221,7 +221,7 @@ def mixed_tuner(network: Network, *, weight: float = 0.5, told: bool = True, how
     """The ensemble and the network, their expected improvements averaged; candidates and first run of the default."""
     from dataclasses import replace
 
-    from autobct.tuning.position import train_at
+    from autobct.tuning.decide.position import train_at
     from autobct.value.acquisition import expected_improvement
     from autobct.value.state import run_price
 

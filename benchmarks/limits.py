@@ -20,7 +20,7 @@ import numpy as np
 from default_prior import Surface
 
 import autobct
-from autobct.tuning import standing
+from autobct.tuning.decide import standing
 
 DIMS, PRICES, BUDGETS = (1, 2, 4), (0.003, 0.01), (2.0, 5.0, 12.0)
 THRESHOLDS = ((0.5, 0.5), (0.5, 0.25), (0.5, 0.1), (0.5, 0.05), (0.25, 0.25), (0.1, 0.1))

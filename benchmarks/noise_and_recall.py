@@ -33,8 +33,8 @@ from tasks import (
 )
 
 import autobct
-from autobct.belief.learning import Habits
-from autobct.tuning import first
+from autobct.belief.surrogate.learning import Habits
+from autobct.tuning.model import default_prior
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def best_on_surface(mind: autobct.Tuner) -> int:
 
 def captured(tasks: list[Task], seeds: int, variant: Variant) -> np.ndarray:
     """(tasks, prices), mean over seeds."""
-    first.HABITS = replace(Habits(), **variant.habits)
+    default_prior.HABITS = replace(Habits(), **variant.habits)
     tuner = tuner_of(variant)
     return np.array(
         [[np.mean([play(tuner, task, p, s).captured for s in range(seeds)]) for p in LEVELS] for task in tasks]

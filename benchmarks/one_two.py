@@ -24,10 +24,10 @@ import numpy as np
 from slices import slices
 from tasks import LEVELS, Question, Task, Training, Tuner, autobct_tuner, holdout, play, published
 
-from autobct.belief import surface
+from autobct.belief.surrogate import surface
 from autobct.maps.library import shipped_map
-from autobct.tuning import first
-from autobct.tuning.policy import mapped, relaxed
+from autobct.tuning.decide.policy import mapped, relaxed
+from autobct.tuning.model import default_prior
 
 
 def on_shipped_map(*, recall: bool) -> Tuner:
@@ -57,7 +57,7 @@ VARIANTS: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Callable[..., Tuner]
 def plays(tasks: list[Task], seeds: int, name: str, *, recall: bool) -> tuple[np.ndarray, np.ndarray]:
     """Captured and trainings, (tasks, prices) each, mean over seeds."""
     parts, make = VARIANTS[name]
-    first._learning.cache_clear()  # it knows nothing of what is replaced here
+    default_prior._learning.cache_clear()  # it knows nothing of what is replaced here
     with ExitStack() as stack:
         for (module, part), other in parts.items():
             stack.enter_context(patch.object(module, part, other))

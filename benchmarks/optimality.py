@@ -34,7 +34,7 @@ from autobct.belief.cost import upsilon
 from autobct.belief.prior import PAPER_PRIORS, Prior, paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
-from autobct.tuning.policy import exact, mapped, relaxed
+from autobct.tuning.decide.policy import exact, mapped, relaxed
 from autobct.value.assessment import Assess, ByValue, by_gittins_index
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.lower_bound import CAP, difference, joined, play, stage_of

@@ -23,7 +23,7 @@ import numpy as np
 from default_prior import PRICES, Surface
 
 import autobct
-from autobct.tuning import ranges as rules
+from autobct.tuning.units import ranges as rules
 
 DIMS = (1, 2, 4)
 

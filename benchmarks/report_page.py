@@ -28,7 +28,7 @@ from autobct.report.page import page_of
 from autobct.report.plots import belief_slices, history_figure
 from autobct.report.story import Story
 from autobct.report.telling import other_prices, tell
-from autobct.tuning.decision import Decision
+from autobct.tuning.decide.decision import Decision
 
 RUNS = 50
 SPACES = {

@@ -21,7 +21,7 @@ import numpy as np
 
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
-from autobct.tuning.policy import Policy, exact, mapped, relaxed
+from autobct.tuning.decide.policy import Policy, exact, mapped, relaxed
 from autobct.value.bounds.lower_bound import CAP, Played, difference, joined, play, stage_of
 from autobct.value.maps.value_map import ValueMap
 from autobct.value.simulate import draw_luck

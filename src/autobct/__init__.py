@@ -6,21 +6,21 @@ from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior, paper_prior
 from autobct.maps.library import load_map
-from autobct.tuning.alarm import Alarm
-from autobct.tuning.decision import Stop, Train
-from autobct.tuning.explain import Explanation
-from autobct.tuning.forecast import Forecast
+from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.explain import Explanation
+from autobct.tuning.decide.forecast import Forecast
+from autobct.tuning.decide.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
 from autobct.tuning.history import Note, Run
-from autobct.tuning.limits import Limits
-from autobct.tuning.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
-from autobct.tuning.price import Price, price_from
+from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.result import Result, TuningError, WhatIf
-from autobct.tuning.scale import Affine, AffineLog
-from autobct.tuning.space import Categorical, Float, Int, Space
+from autobct.tuning.space.row_table import Table
+from autobct.tuning.space.space import Categorical, Float, Int, Space
 from autobct.tuning.statement import Problem
-from autobct.tuning.table import Table
 from autobct.tuning.tune import tune
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Limits
+from autobct.tuning.units.price import Price, price_from
+from autobct.tuning.units.scale import Affine, AffineLog
 from autobct.value.assessment import Assessment
 from autobct.version import __version__ as __version__
 from autobct.windows import put_in as _put_in_windows

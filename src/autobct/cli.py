@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autobct.paper.synthetic import Calibration
-    from autobct.tuning.decision import Decision
+    from autobct.tuning.decide.decision import Decision
     from autobct.tuning.tuner import Tuner
 
 app = typer.Typer(
@@ -128,7 +128,7 @@ def _print_units(console: Console, calibration: Calibration, price: float) -> No
 
 
 def _print_answer(console: Console, tuner: Tuner, decision: Decision) -> None:
-    from autobct.tuning.decision import Stop
+    from autobct.tuning.decide.decision import Stop
 
     best = tuner.best
     assert best is not None

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from autobct.tuning.price import Price
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.price import Price
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from autobct.tuning.forecast import Forecast
+    from autobct.tuning.decide.forecast import Forecast
 
 __all__ = ["belief", "forecast", "history", "what_if"]
 
@@ -55,7 +55,7 @@ def forecast(source: Result | Tuner | Forecast) -> Figure:
 
     source: a tuner, or its Forecast, which takes a few seconds to compute
     """
-    from autobct.tuning.forecast import Forecast
+    from autobct.tuning.decide.forecast import Forecast
 
     plots = _plots()
     figure: Figure = plots.forecast_figure(source if isinstance(source, Forecast) else _tuner(source).forecast())

@@ -80,8 +80,8 @@ def init(
 def _foretell(job: Job) -> None:
     """The forecast, and the next command; nothing is run, nothing is written."""
     from autobct.run.opening import standing
-    from autobct.tuning.decision import Train
-    from autobct.tuning.limits import Deadline, Left
+    from autobct.tuning.decide.decision import Train
+    from autobct.tuning.units.limits import Deadline, Left
 
     tuner, told = standing(job).tuner, job.settings.limits.deadline
     timed = told is not None and job.settings.measure == "wall"

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from autobct.belief.arrays import Array
-from autobct.belief.ensemble import Ensemble, compressed
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.kalman import predict, update
+from autobct.belief.surrogate.ensemble import Ensemble, compressed
 
 J = 4
 ENSEMBLE = Ensemble(

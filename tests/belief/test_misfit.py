@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autobct.belief.misfit import SHARES, Misfit, learned, stated
+from autobct.belief.surrogate.misfit import SHARES, Misfit, learned, stated
 
 
 @pytest.mark.parametrize("share", [1e-9, 0.2, 0.9])

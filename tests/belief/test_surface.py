@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autobct.belief.basis import check_basis
-from autobct.belief.surface import legendre, surface
+from autobct.belief.surrogate.surface import legendre, surface
 
 GAUSS = np.polynomial.legendre.leggauss(40)
 

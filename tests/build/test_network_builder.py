@@ -26,7 +26,7 @@ from autobct.build.networks.judged import game_of, torch_duel, values_of
 from autobct.build.networks.network_builder import BuildRequest, build_map, default_settings, request_for
 from autobct.build.networks.network_training import Settings, derived_seed, stack_priors
 from autobct.maps.library import read_map, verify
-from autobct.tuning.policy import mapped
+from autobct.tuning.decide.policy import mapped
 from autobct.value.maps.value_map import mismatches
 from autobct.value.state import Terms, view
 

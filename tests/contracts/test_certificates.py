@@ -5,8 +5,8 @@ import pytest
 from tests.value.map_cases import random_map
 
 from autobct import Affine, Float, Tuner, ei_per_cost, exact, gittins, paper_prior, relaxed
-from autobct.tuning.policy import mapped
-from autobct.tuning.scale import AffineLog
+from autobct.tuning.decide.policy import mapped
+from autobct.tuning.units.scale import AffineLog
 
 POLICIES = {
     "relaxed-1": relaxed(1),

@@ -11,7 +11,7 @@ from tests.value.map_cases import random_map
 
 from autobct import Affine, Stop, Train, Tuner, ei_per_cost, exact, gittins, paper_prior, relaxed, sampled
 from autobct.belief.gaussian import Gaussian
-from autobct.tuning.policy import Policy, mapped
+from autobct.tuning.decide.policy import Policy, mapped
 
 POLICIES = {
     **{f"relaxed-{depth}": relaxed(depth) for depth in (1, 2, 3)},

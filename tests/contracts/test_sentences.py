@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autobct import Categorical, Explanation, Float, Int, Stop, Train, Tuner, ei_per_cost, frugal, gittins, relaxed
-from autobct.tuning.policy import Policy
+from autobct.tuning.decide.policy import Policy
 
 SPACES: dict[str, Any] = {
     "line": {"x": Float(0, 1)},

@@ -11,7 +11,7 @@ import pytest
 from autobct.paper.checked import checked, posteriors
 from autobct.paper.experiment import CostScale, Experiment
 from autobct.paper.experiments import EXPERIMENTS, experiment
-from autobct.tuning.space import Space
+from autobct.tuning.space.space import Space
 
 ALL = list(EXPERIMENTS.values())
 by_name = pytest.mark.parametrize("one", ALL, ids=lambda one: one.name)

@@ -20,7 +20,7 @@ from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.live import live_factor, live_trainer, median_of, training
 from autobct.paper.outcome import Outcome
 from autobct.paper.play import opening, paper_player
-from autobct.tuning.parameter import Int
+from autobct.tuning.space.parameter import Int
 
 TORCH = ("cnn", "intel", "fraud")
 

@@ -11,7 +11,7 @@ from matplotlib.image import imread
 import autobct
 from autobct.paper.synthetic import paper_tuner
 from autobct.report.figures import belief_figure, check_figure_path, save_figure
-from autobct.tuning.fold import beliefs
+from autobct.tuning.model.posterior import beliefs
 
 # h_n, t_n, u_{n-1} and the posterior score of the paper's tables for the synthetic example
 PAPER_TABLES = {

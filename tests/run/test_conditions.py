@@ -9,7 +9,7 @@ from tests.run.cases import decided, tune, write_job
 from autobct.run.config import parse
 from autobct.run.recorded import read_run
 from autobct.run.settings import SettingsError
-from autobct.tuning.parameter import Float
+from autobct.tuning.space.parameter import Float
 
 TRAIN = """#!/bin/sh
 # prints what it was given, and a score that does not like dart

@@ -12,7 +12,7 @@ from autobct.run.config import parse, read_text
 from autobct.run.first_file import first_file
 from autobct.run.replay import tuner_of
 from autobct.run.settings import SettingsError, differences
-from autobct.tuning.space import Categorical, Float, Int
+from autobct.tuning.space.space import Categorical, Float, Int
 
 GOOD = """
 command = ["train", "{x}"]

@@ -11,7 +11,7 @@ from autobct.run.journal import read_journal
 from autobct.run.recorded import read_run
 from autobct.run.rows import MOST_ROWS, read_lines
 from autobct.run.settings import SettingsError
-from autobct.tuning.parameter import Categorical, Float, Int
+from autobct.tuning.space.parameter import Categorical, Float, Int
 
 TRAIN = """#!/bin/sh
 score=90

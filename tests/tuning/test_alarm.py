@@ -9,8 +9,8 @@ from scipy.stats import t as student_t
 from tests.tuning.cases import LINE, SQUARE, at, play
 
 from autobct import Affine, Alarm, Train, Tuner, relaxed
-from autobct.tuning.alarm import FALSE_ALARMS, Surprise, Watch, alarm_of, surprise, watched
-from autobct.tuning.fold import beliefs
+from autobct.tuning.model.alarm import FALSE_ALARMS, Surprise, Watch, alarm_of, surprise, watched
+from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.problem import problem_of
 
 

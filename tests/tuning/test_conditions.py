@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import autobct
 from autobct.run.ask_tell import stored
-from autobct.tuning.candidates import around, distinct, spread
-from autobct.tuning.fold import learned
+from autobct.tuning.model.posterior import learned
 from autobct.tuning.problem import problem_of
-from autobct.tuning.space import Categorical, Float, Int, Parameter, Space
+from autobct.tuning.space.candidates import around, distinct, spread
+from autobct.tuning.space.space import Categorical, Float, Int, Parameter, Space
 
 BOOSTED: dict[str, Parameter] = {
     "rate_drop": Float(0.0, 1.0, when={"booster": "dart"}),  # before what it depends on

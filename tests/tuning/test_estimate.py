@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import autobct
-from autobct.belief.ensemble import PLAIN, Compression, compressed, compression_of
+from autobct.belief.surrogate.ensemble import PLAIN, Compression, compressed, compression_of
 from autobct.report.estimated import LEVELS, run_score
 from autobct.report.telling import story_of
-from autobct.tuning.estimate import estimated_score, score_bounds, score_quantiles
-from autobct.tuning.fold import learned
+from autobct.tuning.model.estimate import estimated_score, score_bounds, score_quantiles
+from autobct.tuning.model.posterior import learned
 
 F = autobct.Float
 

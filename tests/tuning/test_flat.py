@@ -10,13 +10,14 @@ import pytest
 from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
-from autobct.tuning import failing
-from autobct.tuning import fold
-from autobct.tuning import ranges
 from autobct.tuning import memory as remembered
-from autobct.tuning.fold import beliefs, learned
-from autobct.tuning.ranges import shown
+from autobct.tuning.model import feasibility, posterior
+from autobct.tuning.model import feasibility as failing
+from autobct.tuning.model import posterior as fold
+from autobct.tuning.model.posterior import beliefs, learned
 from autobct.tuning.statement import Plan
+from autobct.tuning.units import ranges
+from autobct.tuning.units.ranges import shown
 
 SPACE = {"a": Float(0, 1), "b": Int(1, 50), "c": Categorical(["x", "y"])}
 FAILING = 7  # every so manyth run fails
@@ -28,10 +29,10 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that ends after some number of runs ends after fewer, so that a test need not tell hundreds."""
     for module, name, few in (
         (ranges, "TELLING", TELLING),
-        (fold, "TELLING", TELLING),
-        (fold, "MOST", 16),
-        (fold, "_BEST", 32),
-        (failing, "_LATEST", 30),
+        (posterior, "TELLING", TELLING),
+        (posterior, "MOST", 16),
+        (posterior, "_BEST", 32),
+        (feasibility, "_LATEST", 30),
         (remembered, "_REMEMBERED", 16),
     ):
         assert getattr(module, name) > few

@@ -7,11 +7,11 @@ import pytest
 from tests.tuning.cases import LINE, ask_train, hill, numbers
 
 from autobct import Assessment, Categorical, Float, Tuner, exact, relaxed
-from autobct.tuning.estimate import score_bounds
-from autobct.tuning.forecast import DECISIONS, LEAST_DRAWS, MOST_DRAWS
-from autobct.tuning.limits import Left
-from autobct.tuning.thinning import MOST
-from autobct.tuning.truth import drawn_truths
+from autobct.tuning.decide.forecast import DECISIONS, LEAST_DRAWS, MOST_DRAWS
+from autobct.tuning.model.estimate import score_bounds
+from autobct.tuning.model.thinning import MOST
+from autobct.tuning.model.truth import drawn_truths
+from autobct.tuning.units.limits import Left
 
 
 def test_one_run_is_what_the_first_decision_expects() -> None:
@@ -94,7 +94,7 @@ def test_in_words_and_quantiles() -> None:
 
 
 def test_a_policy_that_never_stops_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.tuning.forecast.LONGEST", 5)
+    monkeypatch.setattr("autobct.tuning.decide.forecast.LONGEST", 5)
 
     def endless(controls: Any, seed: int) -> Any:
         return lambda state, terms, runs: Assessment.by_value(np.full(len(controls), 1e9))

@@ -8,9 +8,9 @@ import pytest
 from tests.tuning.cases import ask_train, numbers, play
 
 from autobct import Float, Stop, Tuner, paper_prior
-from autobct.tuning.limits import Left
+from autobct.tuning.decide.standing import RESOLUTION
 from autobct.tuning.problem import OVERHEAD
-from autobct.tuning.standing import RESOLUTION
+from autobct.tuning.units.limits import Left
 
 SPACE = {name: Float(0, 1) for name in "abcd"}
 MINUTE = 60.0

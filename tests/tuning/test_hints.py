@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from autobct import Categorical, Float, Int, Train, Tuner, paper_prior
-from autobct.tuning.first import growth_of
-from autobct.tuning.hints import hints_of
+from autobct.tuning.model.default_prior import growth_of
 from autobct.tuning.problem import OVERHEAD, problem_of
-from autobct.tuning.space import Space
+from autobct.tuning.space.hints import hints_of
+from autobct.tuning.space.space import Space
 from autobct.value.state import view
 
 SPACE = {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import autobct
-from autobct.tuning.estimate import score_quantiles
-from autobct.tuning.fold import learned
 from autobct.tuning.history import Run
-from autobct.tuning.importance import importance
+from autobct.tuning.model.estimate import score_quantiles
+from autobct.tuning.model.importance import importance
+from autobct.tuning.model.posterior import learned
 
 SPACE = {"weak": autobct.Float(0, 1), "strong": autobct.Float(0, 1), "none": autobct.Float(0, 1)}
 

@@ -15,10 +15,10 @@ from autobct.belief.basis import cubic
 from autobct.belief.prior import default_prior
 from autobct.maps import library, store
 from autobct.maps.library import save_map
-from autobct.tuning import choice
-from autobct.tuning.first import basis_for
-from autobct.tuning.policy import MapPolicy, mapped
-from autobct.tuning.space import Space
+from autobct.tuning.decide import default_policy
+from autobct.tuning.decide.policy import MapPolicy, mapped
+from autobct.tuning.model.default_prior import basis_for
+from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Plan
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.lookahead.one_step import one_run_values
@@ -39,7 +39,7 @@ def maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         return {path.name.removesuffix(store.SUFFIX): path for path in sorted(tmp_path.glob(f"*{store.SUFFIX}"))}
 
     monkeypatch.setattr(store, "shipped", found)
-    monkeypatch.setattr(choice, "shipped", found)
+    monkeypatch.setattr(default_policy, "shipped", found)
     library.shipped_map.cache_clear()
     yield tmp_path
     library.shipped_map.cache_clear()

@@ -8,7 +8,7 @@ import pytest
 from tests.tuning.cases import ask_train, play
 
 from autobct import Categorical, Float, Run, Tuner, paper_prior, relaxed, tune
-from autobct.tuning.fold import learned
+from autobct.tuning.model.posterior import learned
 
 SPACE = {name: Float(0, 1) for name in "abcd"}
 

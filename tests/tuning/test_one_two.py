@@ -8,14 +8,14 @@ import pytest
 from tests.tuning.cases import LINE, SQUARE, ask_train, numbers, play, replayed, state_at
 
 from autobct import Float, Int, Train, Tuner, ei_per_cost, mapped, paper_prior, relaxed, tune
-from autobct.belief.ensemble import Ensemble
-from autobct.belief.learning import learning_prior
 from autobct.belief.prior import default_prior
+from autobct.belief.surrogate.ensemble import Ensemble
+from autobct.belief.surrogate.learning import learning_prior
 from autobct.maps.library import shipped_map
-from autobct.tuning.first import basis_for, growth_of
-from autobct.tuning.position import assessed
+from autobct.tuning.decide.position import assessed
+from autobct.tuning.model.default_prior import basis_for, growth_of
 from autobct.tuning.problem import UNKNOWN_SPREAD, problem_of
-from autobct.tuning.space import Space
+from autobct.tuning.space.space import Space
 from autobct.value.assessment import by_ei_per_cost
 from autobct.value.maps.value_map import MapMismatch
 

@@ -12,7 +12,7 @@ import autobct
 from autobct import Stop, Tuner, ei_per_cost, exact, frugal, gittins, paper_prior, relaxed, sampled
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
-from autobct.tuning.policy import Policy
+from autobct.tuning.decide.policy import Policy
 from autobct.value.acquisition import gittins_index
 from autobct.value.lookahead.on_the_fly import on_the_fly, promising
 from autobct.value.state import State, Terms, keep, stop_value, view

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autobct.tuning.price import Price, parse_price, price_from
+from autobct.tuning.units.price import Price, parse_price, price_from
 
 SCORES = st.floats(1e-6, 1e6)
 UNITS = ("ms", "s", "min", "h", "d", "")

@@ -9,7 +9,7 @@ import pytest
 import autobct
 from autobct.run.config import parse
 from autobct.run.settings import SettingsError
-from autobct.tuning.price import parse_price
+from autobct.tuning.units.price import parse_price
 
 FRACTIONS, PERCENTAGES, LOSSES = (0.8, 1.0), (50.0, 100.0), (200.0, 300.0)
 SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3600.0, 86400.0

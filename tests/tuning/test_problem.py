@@ -11,7 +11,7 @@ from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Space, Tu
 from autobct.belief.basis import Basis, additive
 from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.prior import default_prior
-from autobct.tuning.first import basis_for
+from autobct.tuning.model.default_prior import basis_for
 from autobct.tuning.problem import OVERHEAD, ScaledProblem, problem_of
 from autobct.value.state import run_price, view
 

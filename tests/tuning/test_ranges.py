@@ -11,7 +11,7 @@ from tests.tuning.cases import LINE, hill, numbers, play, replayed
 
 from autobct import Affine, AffineLog, Run, Stop, Train, Tuner, paper_prior
 from autobct.tuning.problem import problem_of
-from autobct.tuning.ranges import FEW, notes_of, shown
+from autobct.tuning.units.ranges import FEW, notes_of, shown
 
 
 def runs(*scores: float | None, cost: float = 1.0, at: tuple[float, ...] = ()) -> list[Run]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, affine_log, between, is_log
+from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, affine, affine_log, between, is_log
 
 ENDS = st.floats(-1e6, 1e6)
 POSITIVE = st.floats(1e-6, 1e6)

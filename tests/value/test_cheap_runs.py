@@ -5,7 +5,7 @@ import pytest
 from tests.value.cases import RECALL, random_state
 from tests.value.exact_problems import few_controls, nearly_free
 
-from autobct.value.bounds import cheap_runs as parcels
+from autobct.value.bounds import cheap_runs
 from autobct.value.bounds.branches import Branches, Ground, after_run, expected_prices, ground_of, planted
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.cheap_runs import (
@@ -34,7 +34,7 @@ def test_a_parcel_of_one_control_is_as_many_runs_as_its_budget_buys() -> None:
     prices = expected_prices(tree, ground)
     end = 3 * prices[:, 0]
     alone = np.arange(prices.shape[1]) == 0
-    parcel = parcels.Parcels(alone[None], alone[None], end, prices[:, 0])
+    parcel = cheap_runs.Parcels(alone[None], alone[None], end, prices[:, 0])
     rank = tree.score_root.shape[-1] + tree.cost_root.shape[-1]
     told = after_parcel(tree, ground, parcel, prices, np.zeros((1, 1, rank)))
     ran = tree
@@ -50,7 +50,7 @@ def test_beliefs_after_a_parcel_are_on_average_what_they_were() -> None:
     tree, ground = _planted(seed=2)
     prices = expected_prices(tree, ground)
     cheap = (prices <= np.median(prices)) & (prices > 0)
-    parcel = parcels.Parcels(cheap, cheap, prices.max(axis=1), prices.min(axis=1))
+    parcel = cheap_runs.Parcels(cheap, cheap, prices.max(axis=1), prices.min(axis=1))
     rank = tree.score_root.shape[-1] + tree.cost_root.shape[-1]
     normals = np.random.default_rng(0).standard_normal((1, 40_000, rank))
     met = after_parcel(tree, ground, parcel, prices, normals)
@@ -118,7 +118,7 @@ def test_a_control_without_noise_leaves_the_parcels_of_others_alone() -> None:
     silent = Ground(ground.terms, ground.score_noise * np.array([1.0, 1.0, 1.0, 0.0]), ground.cost_noise)
     prices = np.array([[1.0, 2.0, 3.0, 40.0]])
     told = np.array([[True, True, True, False]])
-    parcel = parcels.Parcels(told, told, np.array([4.0]), np.array([1.0]))
+    parcel = cheap_runs.Parcels(told, told, np.array([4.0]), np.array([1.0]))
     normals = np.ones((1, 2, tree.score_root.shape[-1] + tree.cost_root.shape[-1]))
     with_noise, without = (after_parcel(tree, g, parcel, prices, normals) for g in (ground, silent))
     np.testing.assert_array_equal(without.score, with_noise.score)
@@ -136,12 +136,12 @@ def test_a_nearly_free_control_is_bounded_from_above_at_every_effort(effort: flo
 def test_the_bound_is_above_brute_force_where_runs_tell_of_others(
     recall: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parcels, "_LITTLE", 10.0)
-    monkeypatch.setattr(parcels, "TIERS", (1e-6, 1.0))
+    monkeypatch.setattr(cheap_runs, "_LITTLE", 10.0)
+    monkeypatch.setattr(cheap_runs, "TIERS", (1e-6, 1.0))
     solved = few_controls(2, recall=recall)
     found = upper_estimate(solved.start, solved.terms, effort=1e-3, repetitions=8, seed=6)
     assert found.mean > solved.low - 3 * found.error
-    monkeypatch.setattr(parcels, "_LITTLE", 0.0)
+    monkeypatch.setattr(cheap_runs, "_LITTLE", 0.0)
     one_by_one = upper_estimate(solved.start, solved.terms, effort=1e-3, repetitions=8, seed=6)
     assert found.mean != one_by_one.mean
 
@@ -158,7 +158,7 @@ def test_with_recall_the_bound_is_above_brute_force_where_one_control_is_cheap(e
 def test_parcels_make_the_bound_tighter_where_a_control_is_nearly_free(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = nearly_free()
     with_parcels = upper_estimate(solved.start, solved.terms, effort=2e-3, repetitions=6, seed=5)
-    monkeypatch.setattr(parcels, "TIERS", (1e-6,))
+    monkeypatch.setattr(cheap_runs, "TIERS", (1e-6,))
     without = upper_estimate(solved.start, solved.terms, effort=2e-3, repetitions=6, seed=5)
     assert with_parcels.mean < without.mean - 3 * np.hypot(with_parcels.error, without.error)
 

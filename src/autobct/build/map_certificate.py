@@ -9,7 +9,7 @@ from autobct.build.forests.forest_map import ForestMap
 from autobct.build.layout import priors_of
 from autobct.build.opened import Opened
 from autobct.build.prior_file import read_prior
-from autobct.tuning.policy import mapped, relaxed
+from autobct.tuning.decide.policy import mapped, relaxed
 from autobct.value.bounds.certificate import Certificate, Progress, certify
 from autobct.value.maps.map_spec import MapMismatch, mismatches
 from autobct.value.state import Terms, control_grid, view

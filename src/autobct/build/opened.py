@@ -20,7 +20,7 @@ from autobct.maps.container import Tensors, unpack
 from autobct.maps.library import read_map
 from autobct.maps.library import verify as verify_network
 from autobct.maps.store import read_file, read_shipped, shipped
-from autobct.tuning.policy import mapped
+from autobct.tuning.decide.policy import mapped
 from autobct.value.maps.map_spec import MapMismatch
 from autobct.value.maps.value_map import ValueMap, mismatches
 from autobct.value.state import Terms

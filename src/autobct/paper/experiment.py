@@ -9,8 +9,8 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.belief.prior import Prior
-from autobct.tuning.scale import Affine
-from autobct.tuning.space import Parameter
+from autobct.tuning.space.space import Parameter
+from autobct.tuning.units.scale import Affine
 from autobct.value.state import control_grid
 
 PRICE = 0.16

@@ -14,7 +14,7 @@ import numpy as np
 from autobct.paper.experiment import Experiment
 from autobct.paper.outcome import Outcome
 from autobct.paper.play import Trainer
-from autobct.tuning.space import Space
+from autobct.tuning.space.space import Space
 
 Training = Callable[[Mapping[str, Any], int], Outcome]
 """(params, seed) -> what one training came to."""

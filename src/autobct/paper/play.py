@@ -12,11 +12,11 @@ from autobct.belief.arrays import Array
 from autobct.maps.library import shipped_map
 from autobct.paper.experiment import MOST_RUNS, Experiment, Method
 from autobct.paper.outcome import Outcome
-from autobct.tuning.decision import Decision, Stop, Train
-from autobct.tuning.policy import Policy, relaxed
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.policy import Policy, relaxed
 from autobct.tuning.problem import OVERHEAD
-from autobct.tuning.scale import Affine
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.scale import Affine
 
 Trainer = Callable[[Array, Mapping[str, Any], int], Outcome]
 """(control, params, number of the run from 0) -> what it came to, with all trainings of the run."""

@@ -19,13 +19,13 @@ from sklearn.ensemble import RandomForestClassifier
 
 from autobct.belief.arrays import Array
 from autobct.belief.prior import paper_prior
-from autobct.tuning.decision import Decision, Train
-from autobct.tuning.parameter import Int
-from autobct.tuning.policy import relaxed
-from autobct.tuning.price import Price
+from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.policy import relaxed
 from autobct.tuning.problem import OVERHEAD
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Int
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.price import Price
+from autobct.tuning.units.scale import Affine
 
 Labels = NDArray[np.int64]
 Clock = Callable[[], float]

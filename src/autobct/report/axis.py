@@ -10,7 +10,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.visible import one_line
-from autobct.tuning.parameter import Categorical, Float, Int
+from autobct.tuning.space.parameter import Categorical, Float, Int
 
 __all__ = ["Axis", "axis_over", "choices_axis", "number", "parameter_axis"]
 

@@ -13,7 +13,7 @@ from autobct.report.contour import loops_above
 from autobct.report.estimated import Dial
 from autobct.report.svg import Markup, tag
 from autobct.tuning.history import Run
-from autobct.tuning.parameter import Categorical
+from autobct.tuning.space.parameter import Categorical
 
 __all__ = ["GRID", "dial_axis", "level_map", "place"]
 

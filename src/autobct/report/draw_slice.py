@@ -14,7 +14,7 @@ from autobct.report.draw_map import dial_axis, place
 from autobct.report.estimated import MIDDLE, Dial, log_cost, run_cost, run_score
 from autobct.report.story import Story, run_text
 from autobct.report.svg import Markup, path_of, tag
-from autobct.tuning.fold import Learned
+from autobct.tuning.model.posterior import Learned
 
 __all__ = ["Side", "sides", "slice_chart"]
 

@@ -12,11 +12,11 @@ from scipy.special import ndtri
 from autobct.belief.arrays import Array
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.model import noise_at
-from autobct.tuning.estimate import score_quantiles, spread_of
-from autobct.tuning.fold import Learned
-from autobct.tuning.parameter import Categorical, Parameter
+from autobct.tuning.model.estimate import score_quantiles, spread_of
+from autobct.tuning.model.posterior import Learned
 from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.space import Space
+from autobct.tuning.space.parameter import Categorical, Parameter
+from autobct.tuning.space.space import Space
 
 __all__ = ["LEVELS", "MIDDLE", "Dial", "dials", "log_cost", "run_cost", "run_score", "swept"]
 

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 from autobct.belief.arrays import Array
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
-from autobct.tuning.fold import beliefs
 from autobct.tuning.history import Run
+from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.problem import ScaledProblem
 
 _MOST_RUNS, _LATEST = 5, 4  # with more runs than these only the latest are drawn beside the prior

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from autobct.report.axis import number
 from autobct.report.visible import one_line
-from autobct.tuning.decision import Stop, Train
+from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.history import Run
 from autobct.tuning.progress import Event
 from autobct.tuning.tuner import Tuner

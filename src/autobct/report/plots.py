@@ -16,7 +16,7 @@ from autobct.report.draw_map import dial_axis, place
 from autobct.report.draw_slice import Side, sides
 from autobct.report.estimated import MIDDLE, Dial
 from autobct.report.story import Story
-from autobct.tuning.forecast import Forecast
+from autobct.tuning.decide.forecast import Forecast
 from autobct.tuning.result import WhatIf
 
 __all__ = ["belief_slices", "forecast_figure", "history_figure", "what_if_figure"]

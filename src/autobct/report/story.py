@@ -11,11 +11,11 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.report.axis import number
 from autobct.report.estimated import LEVELS, Dial, dials, swept
-from autobct.tuning.decision import Decision, Stop, Train
-from autobct.tuning.estimate import score_quantiles, to_scores
-from autobct.tuning.fold import Learned
+from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
-from autobct.tuning.importance import importance
+from autobct.tuning.model.estimate import score_quantiles, to_scores
+from autobct.tuning.model.importance import importance
+from autobct.tuning.model.posterior import Learned
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import WhatIf
 

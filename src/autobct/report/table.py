@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autobct.belief.arrays import Array
-from autobct.tuning.decision import Decision, Stop, Train, short
+from autobct.tuning.decide.decision import Decision, Stop, Train, short
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.tuner import Tuner

@@ -10,8 +10,8 @@ import numpy as np
 
 from autobct.report.story import Story
 from autobct.report.visible import one_line
-from autobct.tuning.decision import Decision
-from autobct.tuning.fold import beliefs
+from autobct.tuning.decide.decision import Decision
+from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.result import Result, WhatIf
 from autobct.tuning.settings import versions as versions_of_now
 from autobct.tuning.tuner import Tuner

@@ -15,11 +15,11 @@ from autobct.run.codec import encoded, same
 from autobct.run.journal import NAME, Journal, JournalError
 from autobct.run.replay import otherwise
 from autobct.run.settings import differences
-from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
-from autobct.tuning.limits import Left
 from autobct.tuning.settings import versions
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Left
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # in what a function calls itself; another in every process
 

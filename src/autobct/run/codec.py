@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autobct.tuning.decision import Decision, Stop, Train
-from autobct.tuning.space import Space
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.space.space import Space
 
 
 class CodecError(ValueError):

@@ -18,10 +18,10 @@ from autobct.run.settings import MOST_OUTPUT, Program, ProgramLimits, Settings, 
 from autobct.run.table import Table, duration, flag, mapping, names, number, one_of, pair, text, whole
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.tuning.checks import PAPER
-from autobct.tuning.parameter import Parameter
-from autobct.tuning.price import parse_price
-from autobct.tuning.scale import affine
-from autobct.tuning.table import Table as Rows
+from autobct.tuning.space.parameter import Parameter
+from autobct.tuning.space.row_table import Table as Rows
+from autobct.tuning.units.price import parse_price
+from autobct.tuning.units.scale import affine
 
 _MOST_BYTES = 1 << 20
 _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'

@@ -9,8 +9,8 @@ from typing import Any
 from autobct.run.settings import SettingsError
 from autobct.run.table import Table, flag, mapping, number, one_of, text
 from autobct.run.template import RESERVED
-from autobct.tuning.parameter import Categorical, Float, Int, Parameter
-from autobct.tuning.space import Space
+from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
+from autobct.tuning.space.space import Space
 
 EXAMPLE = 'depth = { type = "int", low = 1, high = 20 }'
 

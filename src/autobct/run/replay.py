@@ -11,11 +11,11 @@ from autobct.run.codec import CodecError, decision_of, encoded, same
 from autobct.run.config import parse
 from autobct.run.journal import JournalError
 from autobct.run.settings import Settings, SettingsError
-from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
-from autobct.tuning.limits import Left
 from autobct.tuning.settings import versions
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Left
 
 Record = Mapping[str, Any]
 

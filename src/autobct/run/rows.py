@@ -17,8 +17,8 @@ from autobct.run.parameters import check_name, plain_value
 from autobct.run.settings import SettingsError
 from autobct.run.table import Table, names, text
 from autobct.run.template import as_text
-from autobct.tuning.parameter import Categorical, Parameter
-from autobct.tuning.table import Table as Rows
+from autobct.tuning.space.parameter import Categorical, Parameter
+from autobct.tuning.space.row_table import Table as Rows
 
 EXAMPLE = 'file = "rows.csv", or rows = [{ depth = 3, rate = 0.1 }, { depth = 5, rate = 0.3 }]'
 MOST_BYTES = 1 << 23

@@ -16,14 +16,14 @@ from autobct.run.opening import Opened, opened
 from autobct.run.process import INTERRUPTED
 from autobct.run.replay import run_of
 from autobct.run.trial import Allowance, Outcome
-from autobct.tuning.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Note
-from autobct.tuning.limits import Deadline, Left
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.settings import versions
 from autobct.tuning.training import the_same_again
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Deadline, Left
 
 _RESULT = "result.json"
 CAPS = ("max_runs", "max_cost", "deadline")

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from autobct.run.reading import Reading
-from autobct.tuning.parameter import Parameter
-from autobct.tuning.table import Table
+from autobct.tuning.space.parameter import Parameter
+from autobct.tuning.space.row_table import Table
 
 MOST_OUTPUT = 1 << 24
 """Bytes of each output stream of a run that are kept on disk: the beginning and the end of it."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from autobct.run.settings import SettingsError
 from autobct.run.template import meant
-from autobct.tuning.price import seconds_of
+from autobct.tuning.units.price import seconds_of
 
 Checked = TypeVar("Checked")
 

@@ -19,7 +19,7 @@ from autobct.run.process import TIMEOUT, Ended, Order, run_program
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.settings import Program, Settings
 from autobct.run.template import as_text, filled, has_all
-from autobct.tuning.decision import Train
+from autobct.tuning.decide.decision import Train
 
 
 @dataclass(frozen=True, slots=True)

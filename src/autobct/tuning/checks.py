@@ -6,7 +6,7 @@ import numpy as np
 
 from autobct.belief.arrays import finite_number
 from autobct.belief.prior import PAPER_PRIORS, Prior
-from autobct.tuning.space import Space
+from autobct.tuning.space.space import Space
 
 PAPER = "paper"
 """As a prior: the paper's bases and fixed scale, in ranges that may still be widened."""

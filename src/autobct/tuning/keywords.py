@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 if TYPE_CHECKING:
     from autobct.belief.arrays import Array
     from autobct.belief.prior import Prior
-    from autobct.tuning.limits import Limits
-    from autobct.tuning.policy import Policy
-    from autobct.tuning.price import Price
-    from autobct.tuning.scale import Affine, AffineLog
+    from autobct.tuning.decide.policy import Policy
+    from autobct.tuning.units.limits import Limits
+    from autobct.tuning.units.price import Price
+    from autobct.tuning.units.scale import Affine, AffineLog
 
 Direction = Literal["maximize", "minimize"]
 

@@ -10,14 +10,14 @@ from fractions import Fraction
 import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
-from autobct.tuning.alarm import Alarm, Watch, raised, surprise, watched
-from autobct.tuning.decision import Train
-from autobct.tuning.estimate import estimated_score
-from autobct.tuning.fold import Learned, extended
+from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Note, Run
-from autobct.tuning.measured import score_at
+from autobct.tuning.model.alarm import Alarm, Watch, raised, surprise, watched
+from autobct.tuning.model.estimate import estimated_score
+from autobct.tuning.model.measured import score_at
+from autobct.tuning.model.posterior import Learned, extended
 from autobct.tuning.problem import ScaledProblem, deciding_for, is_spread
-from autobct.tuning.ranges import notes_of
+from autobct.tuning.units.ranges import notes_of
 from autobct.value.simulate import KEPT
 
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"

@@ -20,15 +20,15 @@ import numpy as np
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
-from autobct.tuning.candidates import distinct, refinable, spread
 from autobct.tuning.checks import check_flag, stated_noise, stated_prior
-from autobct.tuning.first import first_belief
-from autobct.tuning.hints import NOTHING, Hints, hints_of
 from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
-from autobct.tuning.price import Price, parse_price
-from autobct.tuning.scale import Affine, AffineLog, Descending, Scale, affine, is_log, stated_ends
-from autobct.tuning.space import Space
-from autobct.tuning.table import Table
+from autobct.tuning.model.default_prior import first_belief
+from autobct.tuning.space.candidates import distinct, refinable, spread
+from autobct.tuning.space.hints import NOTHING, Hints, hints_of
+from autobct.tuning.space.row_table import Table
+from autobct.tuning.space.space import Space
+from autobct.tuning.units.price import Price, parse_price
+from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, affine, is_log, stated_ends
 from autobct.value.state import Terms
 
 OVERHEAD = 0.002

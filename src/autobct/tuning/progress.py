@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from autobct.tuning.alarm import Alarm
-from autobct.tuning.decision import Stop, Train
+from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.history import Note, Run
+from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.windows import window
 
 if TYPE_CHECKING:

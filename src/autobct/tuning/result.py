@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from autobct.tuning.alarm import Alarm
-from autobct.tuning.decision import Decision, Stop, short
-from autobct.tuning.fold import learned
+from autobct.tuning.decide.decision import Decision, Stop, short
 from autobct.tuning.history import Note, Run
-from autobct.tuning.importance import importance
-from autobct.tuning.price import Price, parse_price
+from autobct.tuning.model.alarm import Alarm
+from autobct.tuning.model.importance import importance
+from autobct.tuning.model.posterior import learned
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.records import records_of
 from autobct.tuning.settings import versions
+from autobct.tuning.units.price import Price, parse_price
 from autobct.tuning.windows import window
 
 if TYPE_CHECKING:

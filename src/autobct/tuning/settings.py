@@ -10,11 +10,11 @@ import numpy as np
 import scipy
 
 from autobct.tuning.checks import PAPER
-from autobct.tuning.hints import NOTHING, Hints
 from autobct.tuning.problem import ScaledProblem, Stated
-from autobct.tuning.scale import is_log
-from autobct.tuning.space import Parameter
-from autobct.tuning.table import Table
+from autobct.tuning.space.hints import NOTHING, Hints
+from autobct.tuning.space.row_table import Table
+from autobct.tuning.space.space import Parameter
+from autobct.tuning.units.scale import is_log
 from autobct.version import __version__
 
 

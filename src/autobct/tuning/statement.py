@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Unpack
 
 from autobct.belief.arrays import whole_number
-from autobct.tuning.candidates import THOROUGH
+from autobct.tuning.decide.policy import Policy
 from autobct.tuning.keywords import (
     Direction,
     LimitKeywords,
@@ -16,12 +16,12 @@ from autobct.tuning.keywords import (
     all_names,
     check_names,
 )
-from autobct.tuning.limits import Limits
-from autobct.tuning.policy import Policy
-from autobct.tuning.price import Price
 from autobct.tuning.problem import ScaledProblem, problem_of
 from autobct.tuning.settings import settings_of
-from autobct.tuning.space import Space
+from autobct.tuning.space.candidates import THOROUGH
+from autobct.tuning.space.space import Space
+from autobct.tuning.units.limits import Limits
+from autobct.tuning.units.price import Price
 
 _PRICE = "write e.g. price='0.01 per 30s'"
 _OF_PROBLEM = tuple(ProblemKeywords.__annotations__)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from autobct.belief.arrays import finite_number
-from autobct.tuning.decision import Train
+from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Run
-from autobct.tuning.limits import Deadline, Left
+from autobct.tuning.units.limits import Deadline, Left
 
 if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner

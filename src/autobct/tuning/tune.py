@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any, Literal, TextIO, Unpack
 
 from autobct.belief.arrays import whole_number
-from autobct.tuning.decision import Decision, Train
+from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.history import Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
-from autobct.tuning.limits import Deadline
 from autobct.tuning.progress import Callback, listeners
 from autobct.tuning.result import Result, TuningError, count
-from autobct.tuning.space import Space
+from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
 from autobct.tuning.training import Times, Trained, TrainingFunction, WrongReturnError, the_same_again, trained
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Deadline
 
 __all__ = ["Result", "TrainingFunction", "TuningError", "tune"]
 

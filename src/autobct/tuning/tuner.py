@@ -8,28 +8,28 @@ from typing import Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
-from autobct.tuning.alarm import Alarm
-from autobct.tuning.certified import certificate_of
-from autobct.tuning.choice import chosen_policy, default_policy, own_policy
-from autobct.tuning.decision import Decision, Train
-from autobct.tuning.explain import Explanation, explained
-from autobct.tuning.fold import Learned
-from autobct.tuning.forecast import Forecast, forecast
+from autobct.tuning.decide.certified import certificate_of
+from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
+from autobct.tuning.decide.explain import Explanation, explained
+from autobct.tuning.decide.forecast import Forecast, forecast
+from autobct.tuning.decide.position import Position, decide
+from autobct.tuning.decide.search import searched
+from autobct.tuning.decide.standing import Candidates, position_of, reason_to_stop
 from autobct.tuning.history import Note, Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
-from autobct.tuning.limits import Left, Limits
 from autobct.tuning.memory import Memory, check_control, run_told
-from autobct.tuning.position import Position, decide
-from autobct.tuning.price import Price
+from autobct.tuning.model.alarm import Alarm
+from autobct.tuning.model.posterior import Learned
+from autobct.tuning.model.thinning import SEARCHED, with_few_candidates
 from autobct.tuning.problem import ScaledProblem, at_price, is_spread
-from autobct.tuning.ranges import shown
 from autobct.tuning.result import Result, result_of
-from autobct.tuning.search import searched
 from autobct.tuning.settings import settings_of
-from autobct.tuning.space import Space
-from autobct.tuning.standing import Candidates, position_of, reason_to_stop
+from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Plan, Problem, parted
-from autobct.tuning.thinning import SEARCHED, with_few_candidates
+from autobct.tuning.units.limits import Left, Limits
+from autobct.tuning.units.price import Price
+from autobct.tuning.units.ranges import shown
 from autobct.tuning.windows import window
 from autobct.value.assessment import Assess
 from autobct.value.bounds.certificate import Certificate, Progress

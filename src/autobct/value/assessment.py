@@ -2,7 +2,7 @@
 
 A position is what a decision depends on: the belief at the candidates, the models that may be returned, feasibility
 (`State`), the prices (`Terms`) and the number of runs made.  The value V says whether to continue, and is shown to
-users; the priority says only where.  Here are the pure rules; `tuning.policy` makes policies of them.
+users; the priority says only where.  Here are the pure rules; `tuning.decide.policy` makes policies of them.
 """
 
 from __future__ import annotations

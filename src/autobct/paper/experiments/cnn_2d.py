@@ -14,8 +14,8 @@ from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.paper.experiments.cnn_batch import PATCHES
 from autobct.paper.readings import Formula, read_in_u, with_score_weight
-from autobct.tuning.parameter import Float, Int
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Float, Int
+from autobct.tuning.units.scale import Affine
 
 STATED = paper_prior("cnn-2d")
 SCORE = Formula(0.4, (0.3, -0.4), (0.2, -0.4))

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
-from autobct.tuning.parameter import Int
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Int
+from autobct.tuning.units.scale import Affine
 
 PATCHES = "The paper draws from 277,524 patches; ours come from a copy that has 10,107, with no patient in both sets."
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.paper.experiments.cnn_batch import PATCHES
-from autobct.tuning.parameter import Float
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Float
+from autobct.tuning.units.scale import Affine
 
 RATE = Experiment(
     name="cnn-r",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
-from autobct.tuning.parameter import Float
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Float
+from autobct.tuning.units.scale import Affine
 
 FRAUDS = (
     "Of the 284,807 transactions the copy has 43,171, of which 1.1 % are frauds instead of 0.17 %: precision, and with "

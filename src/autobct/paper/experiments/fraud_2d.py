@@ -11,8 +11,8 @@ from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
 from autobct.paper.experiments.fraud import FRAUDS
 from autobct.paper.readings import Formula, read_in_u
-from autobct.tuning.parameter import Float
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Float
+from autobct.tuning.units.scale import Affine
 
 STATED = paper_prior("fraud-2d")
 SCORE = Formula(0.8, (0.0, -0.8), (0.0, -0.8))

@@ -9,8 +9,8 @@ import math
 
 from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
-from autobct.tuning.parameter import Float
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Float
+from autobct.tuning.units.scale import Affine
 
 _LEAST = math.exp(math.log(0.00001) / math.log(15.0))
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
-from autobct.tuning.parameter import Int
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Int
+from autobct.tuning.units.scale import Affine
 
 _SCENES = (
     "Images are 32 x 32 where the paper's are 150 x 150: less can be learned from them, and epochs are shorter.",

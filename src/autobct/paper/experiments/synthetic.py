@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from autobct.belief.prior import paper_prior
 from autobct.paper.experiment import CostScale, Experiment, Method, Published
-from autobct.tuning.parameter import Int
-from autobct.tuning.scale import Affine
+from autobct.tuning.space.parameter import Int
+from autobct.tuning.units.scale import Affine
 
 MAP_2 = Experiment(
     name="synthetic-map-2",

@@ -1,0 +1,1 @@
+"""From a belief to Train or Stop: policies, the decision, and why."""

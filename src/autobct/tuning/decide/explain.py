@@ -1,0 +1,212 @@
+"""Why it goes on or stops: both values, what the next run may bring, how sure, and the price that would turn it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from autobct.belief.arrays import Array
+from autobct.tuning.decide.decision import Decision, Stop, Train, short
+from autobct.tuning.decide.position import Position, assessed, picked, train_at
+from autobct.tuning.model.alarm import Alarm
+from autobct.tuning.problem import ScaledProblem, at_price
+from autobct.tuning.units.price import Price
+from autobct.value.assessment import Assess, Assessment
+from autobct.value.state import run_price, score_gains, variance
+
+_STEP, _FARTHEST = 4.0, 1e9  # a break-even price is looked for by factors of 4, up to a billion times off
+_HALVINGS = 16  # of a factor of 4: the price to four digits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """The next decision in full, in the user's units.
+
+    decision:     what `ask` says now
+    stop_value:   estimated score of the best so far, with its standard deviation `stop_sd`; None if no run has finished
+    best:         the best next run with its expected gain and cost; None if no run is allowed
+    score_sd:     standard deviation of the estimated score there
+    cost_low, cost_high:  68 % interval of the cost of that run
+    improves:     probability that the run replaces the incumbent with a better model, by the estimates after it
+    feasibility:  probability that the run finishes; 1 if no run has failed
+    break_even:   the price at which the decision would change; None if no price changes it
+    controls:     (G, p) all candidates, and for each: params, the value of training there (-inf where no run is
+                  allowed), the priority that ranks it (in the policy's own units), the estimated score and its standard
+                  deviation, the expected cost, and the price of the run
+    """
+
+    decision: Decision
+    stop_value: float | None
+    stop_sd: float | None
+    best: Train | None
+    score_sd: float
+    cost_low: float
+    cost_high: float
+    improves: float
+    feasibility: float
+    price: Price
+    break_even: Price | None
+    alarm: Alarm | None
+    controls: Array
+    params: tuple[Mapping[str, Any], ...]
+    values: Array
+    priorities: Array
+    expected_scores: Array
+    score_sds: Array
+    expected_costs: Array
+    prices: Array
+
+    def __str__(self) -> str:
+        """A few lines."""
+        lines = [self.decision.why, *self._of_the_run(), self._of_the_price()]
+        if self.alarm is not None and self.alarm.text not in lines[0]:
+            lines.append(self.alarm.text)
+        return "\n".join(lines)
+
+    def _of_the_run(self) -> list[str]:
+        if self.best is None:
+            return []
+        best, better = "No run has finished yet", ""
+        if self.stop_value is not None:
+            best = f"Best so far: {self.stop_value:.4g} (± {self.stop_sd or 0.0:.2g})"
+            better = f"; it improves on the best so far with a probability of {self.improves:.0%}"
+        stated = ", ".join(f"{name}={short(value)}" for name, value in self.best.params.items())
+        return [
+            f"{best}. Continuing is worth {self.best.value:.4g} (expected final score minus the price of all further "
+            "runs).",
+            f"Best next run: {stated}, with an estimated score of {self.best.expected_score:.4g} "
+            f"(± {self.score_sd:.2g}) and a cost of {self.cost_low:.3g} to {self.cost_high:.3g}{better}.",
+            *([f"It finishes with a probability of {self.feasibility:.0%}."] if self.feasibility < 1.0 else []),
+        ]
+
+    def _of_the_price(self) -> str:
+        stops = isinstance(self.decision, Stop)
+        if self.break_even is None:
+            return f"It would {'stop' if stops else 'continue'} at any price{self._whatever_it_costs()}."
+        turn = "continue below" if stops else "stop above"
+        return f"At {self.price} it {'stops' if stops else 'continues'}; it would {turn} {self.break_even}."
+
+    def _whatever_it_costs(self) -> str:
+        weighed = isinstance(self.decision, Stop) and self.decision.reason == "not worth it"
+        fixed = self.best is not None and self.best.overhead > 0.0
+        return ": a run would gain less than its fixed overhead alone" if weighed and fixed else ""
+
+
+def explained(position: Position, policy: Assess, decision: Decision, alarm: Alarm | None) -> Explanation:
+    """The explanation of a decision that was made in a position."""
+    problem, state = position.problem, position.state
+    nowhere = Assessment.by_value(np.full(state.size, -np.inf))
+    found = nowhere if position.untried.all() else assessed(position, policy)
+    chosen, _ = picked(position, found)
+    possible = bool(found.value[chosen] > -np.inf)
+    unit, sds = problem.score_scale.unit, _score_sds(position)
+    prices = run_price(state, problem.terms)
+    costs = problem.cost_scale.to_raw(np.asarray((prices - problem.terms.overhead) / problem.terms.price))
+    low, high = _cost_interval(position, chosen)
+    return Explanation(
+        decision=decision,
+        stop_value=position.in_hand,
+        stop_sd=None if position.in_hand is None else float(sds[_in_hand(position)]),
+        best=train_at(position, chosen, float(found.value[chosen])) if possible else None,
+        score_sd=float(sds[chosen]),
+        cost_low=low,
+        cost_high=high,
+        improves=_improves(position, chosen) if possible else 0.0,
+        feasibility=_feasibility(position, chosen),
+        price=problem.price,
+        break_even=break_even(position, policy, decision) if possible else None,
+        alarm=alarm,
+        controls=problem.controls,
+        params=tuple(problem.space.params(control) for control in problem.controls),
+        values=_raw_values(problem, found.value + position.above),
+        priorities=found.priority,
+        expected_scores=position.raw_scores(state.score.mean),
+        score_sds=sds,
+        expected_costs=costs,
+        prices=unit * prices,
+    )
+
+
+def break_even(position: Position, policy: Assess, decision: Decision) -> Price | None:
+    """The price at which going on is worth just as much as stopping, with the same belief; None if there is none.
+
+    Only decisions that weigh the two have one: the first run is always made, and a limit does not look at the price.
+    """
+    if position.asked == 0 or (isinstance(decision, Stop) and decision.reason != "not worth it"):
+        return None
+
+    def excess(factor: float) -> float:
+        problem = at_price(position.problem, _times(position.problem.price, factor))
+        return float(assessed(position, policy, problem).value.max()) - position.stop_value
+
+    factor = _turning_point(excess, upwards=isinstance(decision, Train))
+    return None if factor is None else _rounded(_times(position.problem.price, factor))
+
+
+def _turning_point(excess: Callable[[float], float], *, upwards: bool) -> float | None:
+    """The factor at which a falling function of it turns its sign, looked for in one direction from 1."""
+    near, step = 1.0, _STEP if upwards else 1.0 / _STEP
+    far = near * step
+    while (excess(far) > 0.0) == upwards:
+        near, far = far, far * step
+        if not 1.0 / _FARTHEST < far < _FARTHEST:
+            return None
+    low, high = math.log(min(near, far)), math.log(max(near, far))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(math.exp(middle)) > 0.0 else (low, middle)
+    return math.exp((low + high) / 2)
+
+
+def _times(price: Price, factor: float) -> Price:
+    return Price(price.score * factor, price.cost, price.unit)
+
+
+def _rounded(price: Price) -> Price:
+    return Price(float(f"{price.score:.4g}"), price.cost, price.unit)
+
+
+def _raw_values(problem: ScaledProblem, values: Array) -> Array:
+    """In the user's units; where there may be no run still -inf, whatever the direction."""
+    finite = np.where(values > -np.inf, values, 0.0)
+    return np.where(values > -np.inf, problem.score_scale.to_raw(finite), -np.inf)
+
+
+def _score_sds(position: Position) -> Array:
+    """Half the width of the 68 % interval of the score at each candidate, in the user's units.  (G,)."""
+    mean, sd = position.state.score.mean, np.sqrt(variance(position.state.score))
+    return np.asarray(np.abs(position.raw_scores(mean + sd) - position.raw_scores(mean - sd)) / 2)
+
+
+def _in_hand(position: Position) -> int:
+    kept = position.state.kept
+    return int(kept[position.state.score.mean[kept].argmax()])
+
+
+def _improves(position: Position, chosen: int) -> float:
+    """P(the run finishes, and its model is then estimated to be better than the incumbent)."""
+    state, chance = position.state, _feasibility(position, chosen)
+    if state.kept.size == 0:
+        return chance
+    held = _in_hand(position)
+    gains = score_gains(state)[chosen]
+    moves = abs(float(gains[chosen] - gains[held]))  # of the difference, per unit of surprise
+    ahead = float(state.score.mean[chosen] - state.score.mean[held])
+    return chance * (float(ndtr(ahead / moves)) if moves > 0.0 else float(ahead > 0.0))
+
+
+def _feasibility(position: Position, chosen: int) -> float:
+    return 1.0 if position.feasibility is None else float(position.feasibility[chosen])
+
+
+def _cost_interval(position: Position, chosen: int) -> tuple[float, float]:
+    problem, state = position.problem, position.state
+    sd = math.sqrt(float(variance(state.cost)[chosen] + np.square(state.cost_noise[chosen])))
+    ends = np.array([state.cost.mean[chosen] - sd, state.cost.mean[chosen] + sd])
+    low, high = np.maximum(problem.cost_scale.to_raw(problem.terms.cost_model.from_observation(ends)), 0.0)
+    return float(low), float(high)

@@ -1,0 +1,152 @@
+"""Where a tuning stands, and the decision there: pure functions, for the tuner and for everyone who asks "what if".
+
+| paper | here |
+|---|---|
+| Lambda(u; x) for every u | `assessed` |
+| stop if the incumbent is worth as much | `decide` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.units.limits import Left, Mask
+from autobct.value.acquisition import expected_improvement, incumbent_score
+from autobct.value.assessment import Assess, Assessment, pick
+from autobct.value.state import State, run_price
+
+_DUST = 1e-12  # a gain below it, in score ranges, is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Position:
+    """All that a decision depends on, besides the policy.
+
+    state:     the belief at the candidates; those that may not be tried look like their nearest neighbours
+    untried:   (G,) candidates that may not be tried, as they failed or would exceed a limit
+    last:      (G,) where a run would be the last, as nothing fits after it
+    asked:     runs asked for so far, those under way included;  runs: those told
+    in_hand:   the believed score of the model that would be returned now, in the user's units; None if none
+    left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
+    feasibility:  (G,) probability that a run finishes; None where that is no question
+    to_scores:    from scores as they are learned to the user's units; None where these are model units
+    least:        a gain below this, in model units, is none
+    """
+
+    problem: ScaledProblem
+    state: State
+    untried: Mask
+    last: Mask
+    asked: int
+    runs: int
+    in_hand: float | None
+    left: Left | None = None
+    cheapest: float | None = None
+    feasibility: Array | None = None
+    to_scores: Callable[[Array], Array] | None = None
+    least: float = 0.0
+
+    def raw_scores(self, learned: Array) -> Array:
+        """Estimated scores in the user's units.  learned: of any shape, as `state.score` has them."""
+        return np.asarray((self.to_scores or self.problem.score_scale.to_raw)(learned))
+
+    @property
+    def stop_value(self) -> float:
+        """Model units.  Before a run has finished stopping is worth the bottom of the score range: zero."""
+        return float(incumbent_score(self.state))
+
+    @property
+    def above(self) -> float:
+        """By how much the model that would be returned is better than the surfaces have the best one; model units.
+
+        What a run gains is weighed on the surfaces, where chance and misfit are left out of both sides.
+        """
+        if self.in_hand is None or self.problem.prior.ensemble is None:
+            return 0.0
+        return float(self.problem.score_scale.to_model(self.in_hand)) - self.stop_value
+
+
+def assessed(position: Position, policy: Assess, problem: ScaledProblem | None = None) -> Assessment:
+    """What the policy says of every candidate, in model units; -inf where there may be no run.  (G,) each.
+
+    problem: the same at another price, if not the position's own
+    """
+    terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
+    state = replace(position.state, feasibility=position.feasibility, last=last)
+    found = _checked(policy(state, terms, position.asked), state.size)
+    return Assessment(*(np.where(position.untried, -np.inf, part) for part in (found.value, found.priority)))
+
+
+def _checked(found: object, size: int) -> Assessment:
+    if not isinstance(found, Assessment):
+        raise TypeError(
+            f"policy must return an Assessment, got {type(found).__name__}; write e.g. Assessment.by_value(values)"
+        )
+    for name, part in (("value", found.value), ("priority", found.priority)):
+        if part.shape != (size,):
+            raise ValueError(f"policy must return a {name} for each of {size} candidates, got shape {part.shape}")
+    return found
+
+
+def picked(position: Position, found: Assessment) -> tuple[int, bool]:
+    """Which candidate the decision is about, and whether to train there or to stop; the first run is always made."""
+    chosen, goes_on = pick(found, position.stop_value if position.asked > 0 else -np.inf)
+    return int(chosen), bool(goes_on)
+
+
+def decide(position: Position, policy: Assess) -> tuple[Decision, int]:
+    """Train at the highest priority among the candidates worth more than stopping, or stop; and which candidate."""
+    if position.untried.all() and position.left is not None:
+        left, needed = position.left, position.cheapest
+        return Stop(left.reason, position.runs, position.in_hand, left=left.amount, cheapest=needed), -1
+    found = assessed(position, policy)
+    chosen, goes_on = picked(position, found)
+    if found.value[chosen] == -np.inf:
+        return Stop("horizon", position.runs, position.in_hand), chosen
+    train = train_at(position, chosen, float(found.value[chosen]))
+    if not goes_on:
+        return Stop("not worth it", position.runs, train.stop_value, train), chosen
+    if position.asked > 0 and most_to_gain(position) < position.least:
+        return Stop("nothing to gain", position.runs, train.stop_value, train), chosen
+    return train, chosen
+
+
+def most_to_gain(position: Position) -> float:
+    """The most that one run is expected to add to the score, whatever it costs, in model units.
+
+    Without recall the next model replaces the last one, and nothing says that going on can gain no more: inf.
+    """
+    if not position.problem.terms.recall or not position.state.kept.size:
+        return float("inf")
+    state = replace(position.state, feasibility=position.feasibility)
+    gains = expected_improvement(state, position.problem.terms)
+    return float(gains[~position.untried].max(initial=0.0))
+
+
+def train_at(position: Position, chosen: int, value: float) -> Train:
+    """The run at a candidate in the user's units.  value: V of it, in model units.
+
+    The gain is what V exceeds stopping by, and the price: above the price exactly where V is above stopping.
+    """
+    problem, state = position.problem, position.state
+    price = float(run_price(state, problem.terms)[chosen])
+    gain = price + (value - position.stop_value)
+    cost = (price - problem.terms.overhead) / problem.terms.price
+    return Train(
+        trial=position.asked,
+        params=problem.space.params(problem.controls[chosen]),
+        control=problem.controls[chosen],
+        expected_gain=problem.raw_gain(0.0 if abs(gain) < _DUST and gain <= price else gain),
+        expected_cost=float(problem.cost_scale.to_raw(cost)),
+        price_of_run=problem.raw_gain(price),
+        overhead=problem.raw_gain(problem.terms.overhead),
+        expected_score=float(position.raw_scores(state.score.mean[chosen])),
+        value=float(problem.score_scale.to_raw(value + position.above)),
+        stop_value=position.in_hand,
+    )

@@ -1,0 +1,220 @@
+"""Where a tuning stands: what is remembered, as seen at the candidates of one decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from autobct.belief.arrays import Array, Indices
+from autobct.belief.gaussian import Belief, Gaussian, Seen
+from autobct.belief.kalman import update
+from autobct.belief.model import noise_at
+from autobct.belief.prior import Prior
+from autobct.tuning.decide.decision import Stop
+from autobct.tuning.decide.position import Position
+from autobct.tuning.memory import Memory, place_of
+from autobct.tuning.model.estimate import to_scores
+from autobct.tuning.model.feasibility import chances
+from autobct.tuning.model.measured import score_at
+from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
+from autobct.value.simulate import KEPT
+from autobct.value.state import State, keep
+
+RESOLUTION = 0.005
+"""Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
+
+_PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The candidates of one decision, and what it needs of them.
+
+    problem:   with their controls, (G, p)
+    features:  of score and cost, (G, J) each;  noise: of score and cost, (G,) each
+    places:    place of a control -> its index
+    """
+
+    problem: ScaledProblem
+    features: tuple[Array, Array]
+    noise: tuple[Array, Array]
+    places: Mapping[bytes, int]
+
+    @classmethod
+    def of(cls, problem: ScaledProblem) -> Candidates:
+        """Those of a problem."""
+        model, controls = problem.prior.model, problem.controls
+        places: dict[bytes, int] = {}
+        for index, control in enumerate(controls):
+            places.setdefault(place_of(control), index)
+        return cls(
+            problem,
+            (model.score_basis(controls), model.cost_basis(controls)),
+            (
+                noise_at(model.score_noise, controls, "score_noise"),
+                noise_at(model.cost_noise, controls, "cost_noise"),
+            ),
+            places,
+        )
+
+    def with_those(self, controls: Sequence[Array]) -> Candidates:
+        """And these, where they are not among them."""
+        more = {place: control for control in controls if (place := place_of(control)) not in self.places}
+        if not more:
+            return self
+        new = Candidates.of(replace(self.problem, controls=np.stack(list(more.values()))))
+        size = len(self.problem.controls)
+        return Candidates(
+            replace(self.problem, controls=np.concatenate([self.problem.controls, new.problem.controls])),
+            (_stacked(self.features[0], new.features[0]), _stacked(self.features[1], new.features[1])),
+            (_stacked(self.noise[0], new.noise[0]), _stacked(self.noise[1], new.noise[1])),
+            {**self.places, **{place: size + index for place, index in new.places.items()}},
+        )
+
+    def excluded(self, memory: Memory) -> Indices:
+        """Those whose run failed."""
+        found = [index for place, index in self.places.items() if place in memory.excluded] if memory.excluded else []
+        return np.array(sorted(found), dtype=np.intp)
+
+    def finished(self, memory: Memory) -> list[int]:
+        """Those with a model that may be returned, in order of training."""
+        return [self.places[place] for place in memory.finished]
+
+
+def _stacked(first: Array, second: Array) -> Array:
+    return np.concatenate([first, second])
+
+
+def kept(memory: Memory, candidates: Candidates, trained: Sequence[int]) -> Indices:
+    """Which of the trained candidates a lookahead follows: the last, or with recall the best few as believed."""
+    if not memory.problem.terms.recall or len(trained) <= 1:
+        return np.array(trained[-1:], dtype=np.intp)
+    indices = np.array(list(dict.fromkeys(trained)), dtype=np.intp)
+    means = candidates.features[0][indices] @ memory.known.belief.score.mean
+    return indices[np.argsort(-means, kind="stable")[:KEPT]]
+
+
+def incumbent_score(memory: Memory) -> float | None:
+    """The believed score of the model that would be returned now, in the user's units; None if there is none."""
+    place = memory.returned
+    if place is None:
+        return None
+    return float(memory.problem.score_scale.to_raw(float(score_at(memory.known, memory.control(place)[None])[0])))
+
+
+def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices) -> State:
+    """The belief at some of the candidates, with nothing in hand."""
+    (score, cost), (score_noise, cost_noise) = candidates.features, candidates.noise
+    none = np.empty(0, dtype=np.intp)
+    learned = memory.known.evidence
+    return State(
+        Seen(belief.score, score[shown]),
+        Seen(belief.cost, cost[shown]),
+        score_noise[shown] if learned is None else np.full(len(shown), learned.misfit.total),
+        cost_noise[shown],
+        none,
+    )
+
+
+def state_of(memory: Memory, candidates: Candidates, barred: Indices | None = None) -> State:
+    """The belief at the candidates; runs under way count as finished with their predicted outcome.
+
+    barred: candidates that may not be tried; those whose run failed if not given
+    """
+    belief, problem = memory.known.belief, candidates.problem
+    for train in memory.pending.values():
+        belief = _anticipated(belief, problem.prior, train.control)
+    under_way = [candidates.places[place_of(train.control)] for train in memory.pending.values()]
+    followed = kept(memory, candidates, [*candidates.finished(memory), *under_way])
+    closed = candidates.excluded(memory) if barred is None else barred
+    alike = _nearest_open(problem.controls, closed)
+    alike[followed] = followed
+    state = view(memory, candidates, belief, alike)
+    known = [int(index) for index in followed if index in closed]
+    return keep(replace(state, score=_known(state.score, known)) if known else state, followed)
+
+
+def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, left: Left | None = None) -> Position:
+    """Where we stand, for a decision.  left: the most that the next run may cost, besides what max_cost leaves."""
+    left = tightest(left, _budget(memory, max_cost))
+    state, problem = state_of(memory, candidates), candidates.problem
+    size = len(problem.controls)
+    untried, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
+    untried[candidates.excluded(memory)] = True
+    if left is not None:
+        over = LATER_OVER if memory.finished else FIRST_OVER
+        allowed = fits(state, problem, left.amount, over) & ~untried
+        cheapest = float(costs_at(state, problem, over)[~untried].min())
+        untried = ~allowed
+        state = state_of(memory, candidates, np.flatnonzero(untried))
+        last = is_last(state, problem, left.amount, allowed)
+    chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.runs)
+    learned = memory.known.evidence
+    return Position(
+        problem=problem,
+        state=state,
+        untried=untried,
+        last=last,
+        asked=memory.asked,
+        runs=len(memory.runs),
+        in_hand=incumbent_score(memory),
+        left=left,
+        cheapest=cheapest,
+        feasibility=chance,
+        to_scores=partial(to_scores, memory.known),
+        least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
+    )
+
+
+def reason_to_stop(memory: Memory, candidates: Candidates, limits: Limits) -> Stop | None:
+    """Why no decision is needed; None if one is."""
+    last = memory.runs[-_PATIENCE:]
+    if limits.max_runs is not None and memory.asked >= limits.max_runs:
+        return Stop("max_runs", memory.asked, incumbent_score(memory))
+    if len(candidates.excluded(memory)) == len(candidates.problem.controls):
+        return Stop("nothing left", len(memory.runs), incumbent_score(memory))
+    if len(last) == _PATIENCE and all(run.error is not None for run in last):
+        return Stop("failing", len(memory.runs), incumbent_score(memory))
+    return None
+
+
+def _budget(memory: Memory, max_cost: float | None) -> Left | None:
+    """What max_cost leaves after all runs, those under way as expected."""
+    if max_cost is None:
+        return None
+    under_way = math.fsum(train.expected_cost for train in memory.pending.values())
+    return Left(max_cost - memory.total_cost - under_way, "max_cost")
+
+
+def _nearest_open(controls: Array, closed: Indices) -> Indices:
+    """For each candidate itself, or the nearest that may be tried if it may not.  (G,).
+
+    If a lookahead still counted on a closed one, it could go on preparing for a run that never comes.
+    """
+    shown = np.arange(len(controls))
+    left = np.setdiff1d(shown, closed)
+    for index in closed if left.size else ():
+        shown[index] = left[np.square(controls[left] - controls[index]).sum(axis=-1).argmin()]
+    return shown
+
+
+def _known(score: Gaussian, indices: list[int]) -> Gaussian:
+    """The belief as if the values at these candidates were certain: nothing is to be learned from a run there."""
+    cov = score.cov.copy()
+    cov[indices, :] = 0.0
+    cov[:, indices] = 0.0
+    return Gaussian(score.mean, cov)
+
+
+def _anticipated(belief: Belief, prior: Prior, control: Array) -> Belief:
+    """The belief as if a run under way had come out exactly as predicted: less uncertain, no other mean."""
+    model = prior.model
+    seen_score, seen_cost = model.score_basis(control), model.cost_basis(control)
+    score = update(belief.score, seen_score, noise_at(model.score_noise, control), seen_score @ belief.score.mean)
+    cost = update(belief.cost, seen_cost, noise_at(model.cost_noise, control), seen_cost @ belief.cost.mean)
+    return Belief(score, cost)

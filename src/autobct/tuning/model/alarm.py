@@ -1,0 +1,191 @@
+"""The model alarm: observations that are implausible under the belief, with a known rate of false alarms.
+
+Under the model the standardised surprise of every run, z = (observed - predicted) / standard deviation, is a standard
+normal, independent of all before.  Real surfaces have more outliers, so the alarm allows for those of Student's t with
+8 degrees of freedom.  Against it stands "from some run k on, three times as wide".  The likelihood ratio, averaged over
+k with weights 1 / (k (k + 1)), is a martingale of mean one for surprises of that distribution, and a supermartingale
+for smaller ones, such as the normal's; it ever exceeds 1 / a with a probability of at most a (Ville's inequality),
+whenever one looks and however many runs there are.
+
+Left out, as they say nothing of the model of finished runs: runs that failed; scores that diverged; and the first
+finished run, where nobody stated the range, as that run is what sets it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from autobct.belief.kalman import predict
+from autobct.belief.model import noise_at
+from autobct.tuning.history import Run
+from autobct.tuning.model.estimate import to_scores
+from autobct.tuning.model.posterior import Learned, beliefs, learned, score_learned
+from autobct.tuning.problem import ScaledProblem
+
+FALSE_ALARMS = 0.01
+"""Probability of an alarm, ever, in a tuning for which the model holds."""
+
+_WIDER = 3.0  # surprises so many times as large are what the test looks for
+_FREEDOM = 8.0  # degrees of freedom of the surprises that are allowed for, see docs/decisions/model-alarm.md
+_MOST = 30.0  # a surprise beyond is "very far"
+_ONE_RUN = 200.0  # likelihood ratio of one score at most, where runs tell how far scores differ: a hill after a plateau
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """The observations are implausible under the model, so its estimates may be wrong.
+
+    run:       index in the history, from 0, of the run that raised the alarm
+    what:      "score" or "cost"
+    observed, expected:  of that run, in the user's units;  surprise: in standard deviations (of log cost for a cost)
+    """
+
+    run: int
+    what: Literal["score", "cost"]
+    observed: float
+    expected: float
+    surprise: float
+    text: str
+
+    @property
+    def believed(self) -> float:
+        """Deprecated name of `expected`."""
+        return self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """One run against the prediction before it.  None: nothing to compare, as the run failed or diverged.
+
+    stated:  whether somebody has stated the range of scores, and of costs
+    learned: whether earlier runs told how far scores differ: then no single one raises an alarm
+    """
+
+    score: float | None
+    cost: float | None
+    believed_score: float
+    believed_cost: float
+    stated: tuple[bool, bool] = (True, True)
+    learned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The evidence against the model so far: for score and cost, how many were seen and the ratio of those begun."""
+
+    runs: tuple[int, int] = (0, 0)
+    ratios: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def evidence(self) -> tuple[float, float]:
+        """The averaged likelihood ratio of each; those k that are not yet begun count one."""
+        one, two = (ratio + 1.0 / (n + 1) for n, ratio in zip(self.runs, self.ratios, strict=True))
+        return one, two
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether the model has become implausible."""
+        return sum(self.evidence) / 2 >= 1.0 / FALSE_ALARMS
+
+
+def watched(watch: Watch, seen: Surprise) -> Watch:
+    """The evidence after one more run."""
+    (runs_of_score, ratio_of_score), (runs_of_cost, ratio_of_cost) = zip(watch.runs, watch.ratios, strict=True)
+    n, score = _step(runs_of_score, ratio_of_score, seen.score, _ONE_RUN if seen.learned else math.inf)
+    m, cost = _step(runs_of_cost, ratio_of_cost, seen.cost, math.inf)
+    return replace(watch, runs=(n, m), ratios=(score, cost))
+
+
+def _step(runs: int, ratio: float, z: float | None, most: float) -> tuple[int, float]:
+    if z is None:
+        return runs, ratio
+    n = runs + 1
+    return n, min((ratio + 1.0 / (n * (n + 1))) * min(_likelihood(z), most), 1e300)
+
+
+def _likelihood(z: float) -> float:
+    """Ratio of the densities at a surprise: three times as wide, over as wide as it should be."""
+    square = z * z / _FREEDOM
+    return math.pow((1.0 + square) / (1.0 + square / _WIDER**2), (_FREEDOM + 1.0) / 2.0) / _WIDER
+
+
+def surprise(before: Learned, run: Run) -> Surprise:
+    """How far a run is from what was predicted.  before: what was known, on the scales that this run shows."""
+    problem, belief, model = before.problem, before.belief, before.problem.prior.model
+    noise = noise_at(model.score_noise, run.control) if before.evidence is None else before.evidence.misfit.total
+    score = predict(belief.score, model.score_basis(run.control), noise)
+    cost = predict(belief.cost, model.cost_basis(run.control), noise_at(model.cost_noise, run.control))
+    learned_score = score_learned(before, run)
+    diverged = learned_score is not None and (
+        learned_score != problem.score_observed(run.score or 0.0) or _only_bad(before, learned_score)
+    )
+    observed = float(model.cost_model.to_observation(np.asarray(problem.cost_observed(run.cost))))
+    stated = _stated(problem)
+    sets_score, sets_cost = (before.finished == 0 and not known for known in stated)
+    no_score = learned_score is None or diverged or sets_score
+    return Surprise(
+        score=None if no_score else (float(learned_score or 0.0) - float(score.mean)) / _sd(score.var),
+        cost=None if run.score is None or sets_cost else (observed - float(cost.mean)) / _sd(cost.var),
+        believed_score=float(to_scores(before, np.asarray(score.mean))),
+        believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
+        stated=stated,
+        learned=before.evidence is not None,
+    )
+
+
+def _stated(problem: ScaledProblem) -> tuple[bool, bool]:
+    """Whether somebody has stated the range of scores, and of costs; a prior or a scale states them too."""
+    stated = problem.stated
+    return stated.score_known or stated.fixed[0], stated.cost_range is not None or stated.fixed[1]
+
+
+def _only_bad(before: Learned, score: float) -> bool:
+    """Whether a belief that learns its scale takes a score for bad and no more: it is in the lower half."""
+    return before.evidence is not None and score < float(np.median(before.evidence.scores))
+
+
+def raised(watch: Watch, seen: Surprise, run: Run, number: int) -> Alarm | None:
+    """The alarm after this run, if the evidence has just become enough.  number: the run's place in the history."""
+    if not watch.alarmed:
+        return None
+    score, cost = watch.evidence
+    if seen.score is not None and run.score is not None and (score >= cost or seen.cost is None):
+        return _alarm(number, "score", run.score, seen.believed_score, seen.score, stated=seen.stated[0])
+    if seen.cost is not None:
+        return _alarm(number, "cost", run.cost, seen.believed_cost, seen.cost, stated=seen.stated[1])
+    return None
+
+
+def alarm_of(problem: ScaledProblem, history: Sequence[Run]) -> Alarm | None:
+    """The first alarm of a history: a pure function, the same as `Tuner.alarm`."""
+    watch = Watch()
+    for number, run in enumerate(history):
+        before = learned(problem, history[: number + 1]).problem
+        seen = surprise(beliefs(before, history[: number + 1])[-2], run)
+        watch = watched(watch, seen)
+        if alarm := raised(watch, seen, run, number):
+            return alarm
+    return None
+
+
+def _alarm(
+    number: int, what: Literal["score", "cost"], observed: float, expected: float, z: float, *, stated: bool
+) -> Alarm:
+    does, units = ("scored", "") if what == "score" else ("cost", " of log cost")
+    gap = f"{abs(z):.1f} standard deviations{units} away" if abs(z) < _MOST else "very far away"
+    advice = f"Check {what}_range" if stated else f"Set {what}_range if you know it"
+    text = (
+        f"Model alarm: run {number + 1} {does} {observed:.4g}; the model expected {expected:.4g}, {gap}. "
+        f"Together with the earlier runs this is very unlikely (less than {FALSE_ALARMS:.0%}) if the model holds, so "
+        f"its estimates may be wrong. {advice}, or give a prior of your own."
+    )
+    return Alarm(number, what, observed, expected, z, text)
+
+
+def _sd(var: object) -> float:
+    return math.sqrt(float(var))  # type: ignore[arg-type]  # a NumPy scalar

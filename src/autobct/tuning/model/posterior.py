@@ -1,0 +1,208 @@
+"""The belief as a pure function of problem and history: what a run teaches, and all runs one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.gaussian import Belief, Gaussian
+from autobct.belief.kalman import update
+from autobct.belief.prior import Learning
+from autobct.belief.surrogate import misfit
+from autobct.belief.surrogate.ensemble import MOST, PLAIN, Compression, compressed, compression_of
+from autobct.belief.surrogate.misfit import UNKNOWN, Misfit
+from autobct.tuning.history import Run
+from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.units.ranges import DIVERGED, HOPELESS, TELLING, shown
+
+_FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
+_BEST = 128  # scores that are remembered: the best of them says which have diverged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The first finished runs, from which an ensemble learns.  controls: (n, p), features: (n, J),  scores: (n,).
+
+    misfit: what no surface explains, as learned
+    """
+
+    controls: Array
+    features: Array
+    scores: Array
+    misfit: Misfit
+
+
+Measured = Mapping[bytes, tuple[int, float]]
+"""How many runs there were at each control, and their mean score in model units."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What is known after some runs.
+
+    problem:  with the ranges that the runs have shown;  belief: in its model units
+    scores:   of the last finished run at each control, in model units, as they were learned; the best of very many
+    evidence: where the scale of the score is learned too
+    finished: number of runs that have
+    measured: number of runs at each control and their mean, in model units, as learned; the best of very many
+    """
+
+    problem: ScaledProblem
+    belief: Belief
+    scores: Mapping[bytes, float] = field(default_factory=dict)
+    evidence: Evidence | None = None
+    finished: int = 0
+    measured: Measured = field(default_factory=dict)
+
+    @property
+    def compression(self) -> Compression:
+        """How scores were drawn together before they were learned: `belief.score` is about what comes out of it."""
+        return PLAIN if self.evidence is None else compression_of(self.evidence.scores)
+
+
+Weighing = Callable[..., tuple[Gaussian, Evidence]]
+"""(known, ensemble, control (p,) of one more run, its score) -> belief about the score, and evidence."""
+
+
+def learned(problem: ScaledProblem, history: Sequence[Run]) -> Learned:
+    """What is known after a history, on the scales that the whole of it shows."""
+    return _folded(shown(problem, history), history)
+
+
+def beliefs(problem: ScaledProblem, history: Sequence[Run]) -> list[Learned]:
+    """The prior and what is known after each run, n + 1 in all, on the scales that the whole history shows."""
+    start = Learned(fitting := shown(problem, history), fitting.prior.belief)
+    return list(accumulate(history, after, initial=start))
+
+
+def extended(known: Learned, history: Sequence[Run], run: Run) -> tuple[Learned, Learned]:
+    """What was known before one more run, on the scales that it shows, and what is known after it.
+
+    known: what is known after `history`.  The same as folding everything again, to the last bit, and quicker.
+    """
+    problem = shown(known.problem, [*history, run]) if _may_move(known, run) else known.problem
+    before = known if problem is known.problem else _folded(problem, history)
+    return before, after(before, run)
+
+
+def after(known: Learned, run: Run) -> Learned:
+    """What is known after one more run on the same scales; a failure is weak evidence of a score of zero.
+
+    Where the scale is learned a failure says nothing of scores; `failing` knows where runs fail.
+    """
+    return _after(known, run, _weighed)
+
+
+def _after(known: Learned, run: Run, weigh: Weighing) -> Learned:
+    problem, model = known.problem, known.problem.prior.model
+    score, cost = score_learned(known, run), problem.cost_observed(run.cost)
+    evidence = None
+    if problem.prior.ensemble is None:
+        belief = model.observe(known.belief, run.control, score=score, cost=cost)
+        if score is None:
+            weak = update(belief.score, model.score_basis(run.control), _FAILURE_NOISE, 0.0)
+            belief = replace(belief, score=weak)
+    else:
+        of_score, of_cost, evidence = known.belief.score, known.belief.cost, known.evidence
+        if score is not None or _dearer(known, run):
+            of_cost = model.observe(known.belief, run.control, score=None, cost=cost).cost
+        if score is not None:
+            of_score, evidence = weigh(known, problem.prior.ensemble, run.control, score)
+        belief = Belief(of_score, of_cost)
+    if score is None:
+        return replace(known, belief=belief)
+    scores = _best({**known.scores, run.control.tobytes(): problem.score_observed(_score(run))})
+    measured = _mean_of_runs(known.measured, run.control.tobytes(), score)
+    return Learned(problem, belief, scores, evidence, known.finished + 1, measured)
+
+
+def _best(scores: dict[bytes, float]) -> dict[bytes, float]:
+    """All while they are few, then the better half."""
+    if len(scores) <= _BEST:
+        return scores
+    return dict(sorted(scores.items(), key=lambda pair: pair[1])[_BEST // 2 :])
+
+
+def _mean_of_runs(measured: Measured, at: bytes, score: float) -> Measured:
+    """One more run at a control; all while they are few, then the better half."""
+    runs, mean = measured.get(at, (0, 0.0))
+    found = {**measured, at: (runs + 1, mean + (score - mean) / (runs + 1))}
+    if len(found) <= _BEST:
+        return found
+    return dict(sorted(found.items(), key=lambda pair: pair[1][1])[_BEST // 2 :])
+
+
+def _dearer(known: Learned, run: Run) -> bool:
+    """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish."""
+    model, believed = known.problem.prior.model, known.belief.cost.mean
+    observed = model.cost_model.to_observation(np.asarray(known.problem.cost_observed(run.cost)))
+    return float(observed) > float(model.cost_basis(run.control) @ believed)
+
+
+def _weighed(known: Learned, ensemble: Learning, control: Array, score: float) -> tuple[Gaussian, Evidence]:
+    """The belief of an ensemble after one more run: of all members while runs are few, then of their mixture."""
+    seen = known.evidence
+    if seen is not None and len(seen.scores) >= MOST:
+        drawn = float(compressed(np.append(seen.scores, score))[-1])
+        features = known.problem.prior.model.score_basis(control)
+        return update(known.belief.score, features, seen.misfit.total, drawn), seen
+    _, gathered = _gathered(known, ensemble, control, score)
+    drawn_together = compressed(gathered.scores)
+    mixture = ensemble.posterior(gathered.features, drawn_together)
+    weights = mixture.gaussian()
+    residuals = drawn_together - gathered.features @ weights.mean
+    return weights, replace(gathered, misfit=_misfit(known.problem, mixture.noise, gathered.controls, residuals))
+
+
+def _misfit(problem: ScaledProblem, total: float, controls: Array, residuals: Array) -> Misfit:
+    """What no surface explains, and how much of it is noise: as stated, or as repeats and near-duplicates show."""
+    noise = problem.stated.noise
+    if noise is None:
+        return misfit.learned(total, controls, residuals)
+    return misfit.stated(total, noise / problem.score_scale.unit)
+
+
+def _gathered(known: Learned, ensemble: object, control: Array, score: float) -> tuple[Gaussian, Evidence]:
+    """The evidence with one more run, of which nothing is made yet as more follow."""
+    seen, features = known.evidence, known.problem.prior.model.score_basis(control)
+    if seen is None:
+        return known.belief.score, Evidence(control[None], features[None], np.array([score]), UNKNOWN)
+    controls, rows = np.concatenate([seen.controls, control[None]]), np.concatenate([seen.features, features[None]])
+    return known.belief.score, Evidence(controls, rows, np.append(seen.scores, score), UNKNOWN)
+
+
+def score_learned(known: Learned, run: Run) -> float | None:
+    """The score that is learned from a run, in model units; None if it failed.
+
+    A score far below everything else says no more than "bad": it must not bend the belief everywhere else.
+    """
+    if run.score is None:
+        return None
+    score = known.problem.score_observed(run.score)
+    if known.scores:
+        return max(score, max(known.scores.values()) - DIVERGED)
+    return score if score > -HOPELESS else -DIVERGED
+
+
+def _folded(problem: ScaledProblem, history: Sequence[Run]) -> Learned:
+    """As one run after the other; an ensemble weighs its members once for all runs that it weighs together."""
+    known = Learned(problem, problem.prior.belief)
+    together = [number for number, run in enumerate(history) if run.score is not None][:MOST]
+    last = max(together, default=0)
+    for number, run in enumerate(history):
+        known = _after(known, run, _gathered if number < last else _weighed)
+    return known
+
+
+def _may_move(known: Learned, run: Run) -> bool:
+    """Units that are the user's own, failed runs, and those after many others move no range."""
+    return run.score is not None and known.finished < TELLING and not all(known.problem.stated.fixed)
+
+
+def _score(run: Run) -> float:
+    assert run.score is not None
+    return run.score

@@ -1,0 +1,1 @@
+"""Users' parameters and controls in the unit cube; conditions, tables of rows, candidates."""
