@@ -83,4 +83,4 @@ docs-images: .venv/demo/.installed
 clean:
 	rm -rf .venv .venv-peers build dist site htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf autobct-demo*
-	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests tools benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -4,10 +4,10 @@
     python benchmarks/calibration.py --tables FOLDER          # of benchmarks/families.py
 
 The first table has what the surfaces of each family show, every task counting the same: the habits of
-`autobct.belief.surrogate.learning.Habits`, by least squares on the functions of the default belief at random points.  The
-second one foretells: the mean log density of a score, run after run of a few at random, on tasks of the family that is left
-out, under an earlier default and the present one, under the habits estimated from the other families, and under those
-of the family itself.
+`autobct.belief.surrogate.learning.Habits`, by least squares on the functions of the default belief at random
+points.  The second one foretells: the mean log density of a score, run after run of a few at random, on tasks of the
+family that is left out, under an earlier default and the present one, under the habits estimated from the other
+families, and under those of the family itself.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 NAMES = {"scikit-learn": "sklearn", "pillow": "PIL"}  # called otherwise when they are imported
 SCRIPTS = {path.stem for folder in ("benchmarks", "experiments") for path in (ROOT / folder).rglob("*.py")}
-OURS = {"autobct", "tests", "tools", "benchmarks", *SCRIPTS}
+OURS = {"autobct", "tests", "tools", "benchmarks", "experiments", *SCRIPTS}
 BESIDE = {"output", "processes"}  # src/autobct/run/keeper.py runs by its path, with these two beside it
 
 
@@ -76,7 +76,7 @@ def is_heavy(node: ast.AST) -> bool:
 
 @pytest.mark.parametrize("path", sources("src"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_package_imports_what_it_or_an_extra_declares(path: Path) -> None:
-    there = declared("sklearn", "optuna", "report", "pandas", "build", "paper")
+    there = declared("sklearn", "optuna", "report", "pandas", "build")
     assert missing(ast.parse(path.read_text("utf-8")), there | BESIDE) == set()
 
 
@@ -96,7 +96,9 @@ def test_make_test_installs_what_the_tests_import(path: Path) -> None:
         assert missing(tree, installed_by("test")) == set()
 
 
-@pytest.mark.parametrize(("environment", "folder"), [("bench", "benchmarks"), ("demo", "tools")])
+@pytest.mark.parametrize(
+    ("environment", "folder"), [("bench", "benchmarks"), ("demo", "tools"), ("slow", "experiments")]
+)
 def test_other_targets_install_what_they_import(environment: str, folder: str) -> None:
     elsewhere = {"flaml", "smac", "ConfigSpace"}  # of peers, in environments of their own
     others = {"docstrings.py": installed_by("docs") | {"griffe"}, "run_tests.py": installed_by("test")}

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "paper-to-code.md"
-ROWS = [line for line in PAGE.read_text().splitlines() if line.startswith("|") and "`autobct." in line]
-NAMES = sorted({name for row in ROWS for name in re.findall(r"`(autobct\.[\w.]+)`", row)})
+NAME = r"`((?:autobct|experiments)\.[\w.]+)`"
+ROWS = [line for line in PAGE.read_text().splitlines() if line.startswith("|") and re.search(NAME, line)]
+NAMES = sorted({name for row in ROWS for name in re.findall(NAME, row)})
 
 
 def resolve(path: str) -> object:

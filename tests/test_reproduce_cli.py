@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from typer.testing import CliRunner, Result
 
 from autobct.cli import app
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.outcome import Outcome
 
 
 def run(*arguments: object) -> Result:
@@ -148,19 +146,6 @@ def test_a_place_for_json_is_looked_for_before_anything_is_played(tmp_path: Path
     assert not done.stdout
 
 
-def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forest(params: dict[str, int], seed: int) -> Outcome:
-        return Outcome(1.0 - 0.1 / params["n_estimators"], 0.01 * params["n_estimators"])
-
-    monkeypatch.setattr("autobct.paper.live.training", lambda table, data, device: forest)
-    done = run("synthetic-otf", "--live", "--seeds", 2, "--device", "cuda")
-    assert done.exit_code == 0, done.output
-    assert "Trained now, on cpu." in done.stdout  # forests know no other place
-    told = done.stderr.splitlines()
-    assert re.fullmatch(r"seed 0, run 1: n_estimators \d+: score 0\.9\d+ in 0\.\d+ s", told[0])
-    assert {line.split(",")[0] for line in told} == {"seed 0", "seed 1"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -170,10 +155,6 @@ def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
         (("higgs", "--seeds", "0"), "--seeds"),
         (("higgs", "--json", "no/such/folder/out.json"), "The folder of 'no/such/folder/out.json' does not exist."),
         (("higgs", "--forest", "none.safetensors"), "'none.safetensors'"),
-        (("higgs", "--live", "--data", "nowhere"), "the data folder 'nowhere' does not exist"),
-        (("higgs", "--live", "--data", "nowhere"), "download https://archive.ics.uci.edu/dataset/280/higgs"),
-        (("higgs", "--live", "--tables", "here"), "leave one of them out"),
-        (("higgs", "--live", "--device", "tpu"), "device must be 'cpu' or 'cuda', got 'tpu'"),
     ],
 )
 def test_bad_arguments_end_with_two(arguments: tuple[str, ...], words: str) -> None:

@@ -1,11 +1,11 @@
-"""`autobct reproduce`: the experiments of the paper's section 4, replayed from recorded trainings or trained anew."""
+"""`autobct reproduce`: the experiments of the paper's section 4, replayed from recorded trainings."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +15,12 @@ import typer
 from autobct.maps_cli import fail, one_sentence
 
 if TYPE_CHECKING:
-    from autobct.belief.arrays import Array
     from autobct.paper.experiment import Experiment
-    from autobct.paper.outcome import Outcome
-    from autobct.paper.play import Player, Trainer
+    from autobct.paper.play import Player
     from autobct.paper.summary import Tunings
 
 ALL = "all"
-_INSTALL = "pip install 'autobct[paper]'"
+_INSTALL = "pip install 'autobct[paper]'"  # what experiments/paper trains with
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,17 +42,7 @@ def reproduce(
         str | None, typer.Argument(metavar="NAME|all", help="An experiment, or all of them; see --list.")
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the experiments, with their place in the paper.")] = False,
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="K", help="Number of tunings, with seeds 0 to K - 1.  [default: 40, live 1]"),
-    ] = None,
-    live: Annotated[
-        bool, typer.Option("--live/--recorded", help="Train for real, or replay recorded trainings.")
-    ] = False,
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --live: the folder of the data.  [default: AUTOBCT_DATA]")
-    ] = None,
-    device: Annotated[str, typer.Option(help="With --live: where torch computes, cpu or cuda.")] = "cpu",
+    seeds: Annotated[int, typer.Option(min=1, metavar="K", help="Number of tunings, with seeds 0 to K - 1.")] = 40,
     tables: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Replay the tables in a folder instead of the package's.")
     ] = None,
@@ -68,7 +56,7 @@ def reproduce(
     json_: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every run to this file.")] = None,
 ) -> None:
     """Repeat an experiment of the paper and print every run, the mean over seeds, and the paper's results."""
-    from autobct.paper.experiments import EXPERIMENTS, experiment
+    from autobct.paper.experiments import EXPERIMENTS
 
     if list_:
         for one in EXPERIMENTS.values():
@@ -76,18 +64,29 @@ def reproduce(
         return
     if name is None:
         fail("Give the name of an experiment, or all; see: autobct reproduce --list")
-    if live and tables is not None:
-        fail("--tables replays recorded trainings, and --live trains; leave one of them out.")
-    if json_ is not None:
-        _check_writable(json_)
+    show_experiments(name, lambda one: _recorded(one, tables), seeds=seeds, forest=forest, ours=ours, json_path=json_)
+
+
+def show_experiments(
+    name: str,
+    source_of: Callable[[Experiment], Source],
+    *,
+    seeds: int,
+    forest: Path | None,
+    ours: bool,
+    json_path: Path | None,
+) -> None:
+    """Play one experiment or all, print and write what came of them.  source_of: where trainings come from."""
+    from autobct.paper.experiments import EXPERIMENTS, experiment
+
+    if json_path is not None:
+        _check_writable(json_path)
     found: list[dict[str, Any]] = []
     with _plain_errors():
         for one in EXPERIMENTS.values() if name == ALL else [experiment(name)]:
-            player = _player(one, forest)
-            source = _live(one, data, device) if live else _recorded(one, tables)
-            found.append(_shown(one, player, source, seeds or (1 if live else 40), ours))
-    if json_ is not None:
-        _write_json(json_, found)
+            found.append(_shown(one, _player(one, forest), source_of(one), seeds, ours))
+    if json_path is not None:
+        _write_json(json_path, found)
 
 
 def _check_writable(path: Path) -> None:
@@ -112,36 +111,6 @@ def _recorded(experiment: Experiment, tables: Path | None) -> Source:
         lambda player, seeds: replayed(experiment, player, replay, seeds),
         {"recorded": header, "cost_factor": recorded_factor(experiment, replay)},
     )
-
-
-def _live(experiment: Experiment, data: Path | None, device: str) -> Source:
-    from autobct.paper.live import live_factor, live_trainer, place_of, training
-    from autobct.paper.play import opening
-    from autobct.paper.summary import Tunings
-
-    place = place_of(experiment.table, device)
-    train = training(experiment.table, data, place)
-    factor = live_factor(experiment, train)
-
-    def play(player: Player, seeds: int) -> Tunings:
-        start = opening(experiment, player)
-        played = (start.play(_told(live_trainer(experiment, train, seed), seed), factor)[0] for seed in range(seeds))
-        return Tunings(tuple(played), None, experiment.price)
-
-    return Source(f"Trained now, on {place}.", play, {"live": place, "cost_factor": factor})
-
-
-def _told(train: Trainer, seed: int) -> Trainer:
-    """Every run in a line on stderr when it is done: hours may lie before the tables, and then they are not lost."""
-
-    def run(control: Array, params: Mapping[str, Any], number: int) -> Outcome:
-        outcome = train(control, params, number)
-        words = ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items())
-        done = f"score {outcome.score:.4f} in {outcome.seconds:.3g} s"
-        typer.echo(f"seed {seed}, run {number + 1}: {words}: {done}", err=True)
-        return outcome
-
-    return run
 
 
 def _player(experiment: Experiment, forest: Path | None) -> Player:

@@ -144,7 +144,7 @@ def _text(path: str | os.PathLike[str], shown: str) -> str:
     except UnicodeDecodeError:
         raise TableError(f"{shown} is not a text file") from None
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no table {shown}; benchmarks/train_tables.py records it") from None
+        raise FileNotFoundError(f"there is no table {shown}; experiments/paper/train_tables.py records it") from None
 
 
 def _header(lines: list[str], shown: str) -> dict[str, str]:

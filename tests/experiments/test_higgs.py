@@ -6,10 +6,9 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
-from tests.paper import paper_data
-
-from autobct.paper import higgs
-from autobct.paper.data.higgs import load_collisions
+from experiments.paper import higgs
+from experiments.paper.data.higgs import load_collisions
+from tests.experiments import paper_data
 
 
 def test_a_forest_learns_more_from_more(tmp_path: Path) -> None:

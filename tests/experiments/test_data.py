@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.paper import paper_data
-
-from autobct.paper.data import fraud, higgs, patches, scenes
-from autobct.paper.data.files import DataError, data_folder
+from experiments.paper.data import fraud, higgs, patches, scenes
+from experiments.paper.data.files import DataError, data_folder
+from tests.experiments import paper_data
 
 LOADERS = {
     "idc_50x50.npz": patches.load_patches,

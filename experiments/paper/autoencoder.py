@@ -17,12 +17,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from experiments.paper.data.fraud import Flags, Transactions
+from experiments.paper.device import batches, keras_start, nn, now, seeded, torch
+from experiments.paper.scores import f_beta
 
 from autobct.belief.arrays import Array
-from autobct.paper.data.fraud import Flags, Transactions
-from autobct.paper.device import batches, keras_start, nn, now, seeded, torch
 from autobct.paper.outcome import Outcome
-from autobct.paper.scores import f_beta
 
 BETA = 6.0
 BATCH = 256

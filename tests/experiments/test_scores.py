@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-
-from autobct.paper.scores import cross_entropy, f_beta
+from experiments.paper.scores import cross_entropy, f_beta
 
 
 def test_cross_entropy_is_the_mean_negative_log_probability_of_the_true_class() -> None:

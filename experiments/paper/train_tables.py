@@ -1,8 +1,8 @@
 """Train the paper's models over their controls, for real, and record score and seconds of every training.
 
-    python benchmarks/train_tables.py --data DIR --out DIR --only cnn-batch cnn-r cnn-2d --device cuda --seconds 280
-    python benchmarks/train_tables.py --data DIR --out DIR --only synthetic higgs
-    python benchmarks/train_tables.py --list
+    python -m experiments.paper.train_tables --data DIR --out DIR --only cnn-batch cnn-r --device cuda --seconds 280
+    python -m experiments.paper.train_tables --data DIR --out DIR --only synthetic higgs
+    python -m experiments.paper.train_tables --list
 
 A repeat is one training per control (of the scenes: one training, scored after each of its 35 epochs).  The table that
 is furthest from its number of repeats goes next, and each is written when a repeat is complete; repeats already there
@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.paper import controls
+from experiments.paper.data.files import data_folder
 
-from autobct.paper import controls
-from autobct.paper.data.files import data_folder
 from autobct.paper.outcome import Outcome
 from autobct.paper.table import Row, Table, read_table, table_of, write_table
 
@@ -46,6 +46,8 @@ Repeat = Callable[[int], Iterator[tuple[Control, Outcome]]]
 
 @dataclass(frozen=True)
 class Setting:
+    """What was said on the command line: folder of the data, device of torch, weights of ResNet50."""
+
     data: str | None
     device: str
     weights: Path | None
@@ -64,6 +66,8 @@ class Opened:
 
 @dataclass(frozen=True)
 class Plan:
+    """How many repeats a table should have, and how it is opened."""
+
     repeats: int
     open: Callable[[Setting], Opened]
 
@@ -88,9 +92,9 @@ def one_by_one(grid: list[Control], params: Callable[..., dict[str, Any]], train
 
 @cache
 def patches(data: str | None, device: str) -> tuple[Any, Any, str]:
-    from autobct.paper import cnn
-    from autobct.paper.data.patches import load_patches
-    from autobct.paper.device import device_named
+    from experiments.paper import cnn
+    from experiments.paper.data.patches import load_patches
+    from experiments.paper.device import device_named
 
     found = load_patches(data_folder(data))
     return cnn.load(found, device_named(device)), device_named(device), found.words
@@ -98,8 +102,8 @@ def patches(data: str | None, device: str) -> tuple[Any, Any, str]:
 
 def cnn_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> Callable[[Setting], Opened]:
     def opened(setting: Setting) -> Opened:
-        from autobct.paper import cnn
-        from autobct.paper.device import device_words
+        from experiments.paper import cnn
+        from experiments.paper.device import device_words
 
         loaded, device, words = patches(setting.data, setting.device)
         grid = grid_of(points, dims)
@@ -113,9 +117,9 @@ def cnn_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> 
 
 @cache
 def transactions(data: str | None, device: str) -> tuple[Any, Any, str]:
-    from autobct.paper import autoencoder
-    from autobct.paper.data.fraud import load_transactions
-    from autobct.paper.device import device_named
+    from experiments.paper import autoencoder
+    from experiments.paper.data.fraud import load_transactions
+    from experiments.paper.device import device_named
 
     found = load_transactions(data_folder(data))
     return autoencoder.load(found, device_named(device)), device_named(device), found.words
@@ -123,8 +127,8 @@ def transactions(data: str | None, device: str) -> tuple[Any, Any, str]:
 
 def fraud_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> Callable[[Setting], Opened]:
     def opened(setting: Setting) -> Opened:
-        from autobct.paper import autoencoder
-        from autobct.paper.device import device_words
+        from experiments.paper import autoencoder
+        from experiments.paper.device import device_words
 
         loaded, device, words = transactions(setting.data, setting.device)
         for scale in (1.0, 10.0):
@@ -138,9 +142,9 @@ def fraud_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -
 
 def scenes_table(network: str) -> Callable[[Setting], Opened]:
     def opened(setting: Setting) -> Opened:
-        from autobct.paper import scenes
-        from autobct.paper.data.scenes import load_scenes
-        from autobct.paper.device import device_named, device_words
+        from experiments.paper import scenes
+        from experiments.paper.data.scenes import load_scenes
+        from experiments.paper.device import device_named, device_words
 
         found, device = load_scenes(data_folder(setting.data)), device_named(setting.device)
         loaded = scenes.load(found, device)
@@ -179,8 +183,8 @@ def synthetic_table(setting: Setting) -> Opened:
 
 
 def higgs_table(setting: Setting) -> Opened:
-    from autobct.paper import higgs
-    from autobct.paper.data.higgs import load_collisions
+    from experiments.paper import higgs
+    from experiments.paper.data.higgs import load_collisions
 
     data = load_collisions(data_folder(setting.data))
     higgs.train({"share": 0.02}, 0, data)  # warm-up
@@ -233,7 +237,7 @@ def command() -> str:
     words = sys.argv[1:]
     places = {"--data": "DIR", "--out": "DIR", "--weights": "FILE"}
     shown = [places.get(before, word) for before, word in zip(["", *words], words, strict=False)]
-    return shlex.join(["python", "benchmarks/train_tables.py", *shown])
+    return shlex.join(["python", "-m", "experiments.paper.train_tables", *shown])
 
 
 @dataclass

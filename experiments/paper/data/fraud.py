@@ -11,10 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from experiments.paper.data.files import (
+    DataError,
+    check_columns,
+    check_finite,
+    first_of,
+    read_npz,
+    read_parquet,
+    read_text,
+)
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array32
-from autobct.paper.data.files import DataError, check_columns, check_finite, first_of, read_npz, read_parquet, read_text
 
 FEATURES = (*(f"V{number}" for number in range(1, 29)), "Amount")
 COLUMNS = (*FEATURES, "Class")

@@ -24,10 +24,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from autobct.paper.data.scenes import CLASSES, Scenes
-from autobct.paper.device import batches, keras_start, nn, now, seeded, torch
+from experiments.paper.data.scenes import CLASSES, Scenes
+from experiments.paper.device import batches, keras_start, nn, now, seeded, torch
+from experiments.paper.resnet import MEAN, SPREAD, STAGES, WIDENING, Body, load_weights
+
 from autobct.paper.outcome import Outcome
-from autobct.paper.resnet import MEAN, SPREAD, STAGES, WIDENING, Body, load_weights
 
 MAX_EPOCHS = 35
 RESNET_SIDE = 150

@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-from benchmarks import train_tables
-from tests.paper import paper_data
+from experiments.paper import train_tables
+from tests.experiments import paper_data
 
 from autobct.paper.table import read_table
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from experiments.paper.data.files import DataError, first_of, read_npz
 from numpy.typing import NDArray
-
-from autobct.paper.data.files import DataError, first_of, read_npz
 
 SIDE = 32  # of the partial copy; the originals have 150
 CLASSES = ("buildings", "forest", "glacier", "mountain", "sea", "street")

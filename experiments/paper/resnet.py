@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autobct.paper.device import nn, torch
+from experiments.paper.device import nn, torch
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 """(width, blocks, stride of the first block) of each stage."""

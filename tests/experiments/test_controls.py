@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-
-from autobct.paper import controls
+from experiments.paper import controls
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-
-from autobct.paper.data.fraud import COLUMNS as FRAUD_COLUMNS
-from autobct.paper.data.higgs import COLUMNS as HIGGS_COLUMNS
+from experiments.paper.data.fraud import COLUMNS as FRAUD_COLUMNS
+from experiments.paper.data.higgs import COLUMNS as HIGGS_COLUMNS
 
 
 def patches(rng: np.random.Generator, patients: int = 24, each: int = 20) -> dict[str, np.ndarray]:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from experiments.paper.data.files import DataError, first_of, read_npz
 from numpy.typing import NDArray
-
-from autobct.paper.data.files import DataError, first_of, read_npz
 
 SIDE = 50
 TEST_PER_CLASS = 500  # of the paper: 5000 images to train on, 1000 to test on

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autobct.paper.data.patches import Patches
-from autobct.paper.device import batches, keras_start, nn, now, seeded, torch
+from experiments.paper.data.patches import Patches
+from experiments.paper.device import batches, keras_start, nn, now, seeded, torch
+
 from autobct.paper.outcome import Outcome
 
 EPOCHS = 2

@@ -1,23 +1,25 @@
-"""Training for real, on small generated data of the shape of the paper's: the way of `--live` from data to summary."""
+"""Training for real, on small generated data of the shape of the paper's: from data to summary."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.paper import paper_data
+from tests.experiments import paper_data
 from typer.testing import CliRunner, Result
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
-from autobct.cli import app
+from experiments.paper.live import live_factor, live_trainer, median_of, training
+from experiments.paper.reproduce import app
+
 from autobct.paper import synthetic
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.live import live_factor, live_trainer, median_of, training
 from autobct.paper.outcome import Outcome
 from autobct.paper.play import opening, paper_player
 from autobct.tuning.space.parameter import Int
@@ -92,11 +94,11 @@ def test_the_median_score_and_the_total_time() -> None:
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)], prog_name="autobct")
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def test_live_on_the_command_line(folder: Path, tmp_path: Path) -> None:
-    done = run("higgs", "--live", "--data", folder, "--json", tmp_path / "out.json")
+    done = run("higgs", "--data", folder, "--json", tmp_path / "out.json")
     assert done.exit_code == 0, done.output
     assert "Trained now, on cpu." in done.stdout
     assert "paper, one run" in done.stdout
@@ -113,8 +115,37 @@ def test_live_on_the_command_line(folder: Path, tmp_path: Path) -> None:
 def test_data_that_cannot_be_used_is_one_sentence(tmp_path: Path, name: str, spoil: object, words: str) -> None:
     paper_data.write_all(tmp_path)
     spoil(tmp_path)  # type: ignore[operator]
-    done = run(name, "--live", "--data", tmp_path, "--json", tmp_path / "out.json")
+    done = run(name, "--data", tmp_path, "--json", tmp_path / "out.json")
     assert done.exit_code == 2
     assert words in done.stderr
     assert "Traceback" not in done.output
     assert not (tmp_path / "out.json").exists()
+
+
+def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forest(params: dict[str, int], seed: int) -> Outcome:
+        return Outcome(1.0 - 0.1 / params["n_estimators"], 0.01 * params["n_estimators"])
+
+    monkeypatch.setattr("experiments.paper.live.training", lambda table, data, device: forest)
+    done = run("synthetic-otf", "--seeds", 2, "--device", "cuda")
+    assert done.exit_code == 0, done.output
+    assert "Trained now, on cpu." in done.stdout  # forests know no other place
+    told = done.stderr.splitlines()
+    assert re.fullmatch(r"seed 0, run 1: n_estimators \d+: score 0\.9\d+ in 0\.\d+ s", told[0])
+    assert {line.split(",")[0] for line in told} == {"seed 0", "seed 1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("higgs", "--data", "nowhere"), "the data folder 'nowhere' does not exist"),
+        (("higgs", "--data", "nowhere"), "download https://archive.ics.uci.edu/dataset/280/higgs"),
+        (("higgs", "--device", "tpu"), "device must be 'cpu' or 'cuda', got 'tpu'"),
+        (("iris",), "no experiment is called 'iris'; there are: synthetic-map-2"),
+    ],
+)
+def test_bad_arguments_end_with_two(arguments: tuple[str, ...], words: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.output

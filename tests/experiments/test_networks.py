@@ -11,14 +11,13 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 
 import torch
-from tests.paper import paper_data
-
-from autobct.paper import autoencoder, cnn, resnet, scenes
-from autobct.paper.data import fraud
-from autobct.paper.data.patches import Patches, load_patches
-from autobct.paper.data.scenes import Scenes, load_scenes
-from autobct.paper.device import batches, device_named, seeded
-from autobct.paper.scores import f_beta
+from experiments.paper import autoencoder, cnn, resnet, scenes
+from experiments.paper.data import fraud
+from experiments.paper.data.patches import Patches, load_patches
+from experiments.paper.data.scenes import Scenes, load_scenes
+from experiments.paper.device import batches, device_named, seeded
+from experiments.paper.scores import f_beta
+from tests.experiments import paper_data
 
 pytestmark = pytest.mark.heavy
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from autobct.paper.data import fraud, higgs, patches, scenes
-from autobct.paper.data.files import data_folder
+from experiments.paper.data import fraud, higgs, patches, scenes
+from experiments.paper.data.files import data_folder
 
 pytestmark = pytest.mark.heavy
 

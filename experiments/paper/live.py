@@ -75,19 +75,19 @@ def _forest(data: Path | None, device: str) -> Training:
 
 
 def _collisions(data: Path | None, device: str) -> Training:
-    from autobct.paper import higgs
-    from autobct.paper.data.files import data_folder
-    from autobct.paper.data.higgs import HOW, load_collisions
+    from experiments.paper import higgs
+    from experiments.paper.data.files import data_folder
+    from experiments.paper.data.higgs import HOW, load_collisions
 
     collisions = load_collisions(data_folder(data, HOW))
     return lambda params, seed: higgs.train(params, seed, collisions)
 
 
 def _patches(data: Path | None, device: str) -> Training:
-    from autobct.paper import cnn
-    from autobct.paper.data.files import data_folder
-    from autobct.paper.data.patches import HOW, load_patches
-    from autobct.paper.device import device_named
+    from experiments.paper import cnn
+    from experiments.paper.data.files import data_folder
+    from experiments.paper.data.patches import HOW, load_patches
+    from experiments.paper.device import device_named
 
     place = device_named(device)
     loaded = cnn.load(load_patches(data_folder(data, HOW)), place)
@@ -95,10 +95,10 @@ def _patches(data: Path | None, device: str) -> Training:
 
 
 def _scenes(data: Path | None, device: str) -> Training:
-    from autobct.paper import scenes
-    from autobct.paper.data.files import data_folder
-    from autobct.paper.data.scenes import HOW, load_scenes
-    from autobct.paper.device import device_named
+    from experiments.paper import scenes
+    from experiments.paper.data.files import data_folder
+    from experiments.paper.data.scenes import HOW, load_scenes
+    from experiments.paper.device import device_named
 
     place = device_named(device)
     loaded = scenes.load(load_scenes(data_folder(data, HOW)), place)
@@ -106,10 +106,10 @@ def _scenes(data: Path | None, device: str) -> Training:
 
 
 def _transactions(data: Path | None, device: str) -> Training:
-    from autobct.paper import autoencoder
-    from autobct.paper.data.files import data_folder
-    from autobct.paper.data.fraud import HOW, load_transactions
-    from autobct.paper.device import device_named
+    from experiments.paper import autoencoder
+    from experiments.paper.data.files import data_folder
+    from experiments.paper.data.fraud import HOW, load_transactions
+    from experiments.paper.device import device_named
 
     place = device_named(device)
     loaded = autoencoder.load(load_transactions(data_folder(data, HOW)), place)

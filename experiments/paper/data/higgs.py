@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from experiments.paper.data.files import DataError, check_finite, first_of, read_parquet, read_text
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array32
-from autobct.paper.data.files import DataError, check_finite, first_of, read_parquet, read_text
 
 ROWS = 200_000  # of the original's 11 million, from its beginning
 JETS = tuple(f"jet_{jet}_{what}" for jet in range(1, 5) for what in ("pt", "eta", "phi", "btag"))

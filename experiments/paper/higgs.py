@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from experiments.paper.data.higgs import Collisions
 
-from autobct.paper.data.higgs import Collisions
 from autobct.paper.outcome import Outcome
 
 TREES = 100
