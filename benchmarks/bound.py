@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from penalty import relaxed_information
 
 import autobct
 from autobct.belief.prior import paper_prior, with_log_cost
@@ -29,7 +30,6 @@ from autobct.value.bounds import cheap_runs
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.dual import clairvoyant_mean
 from autobct.value.bounds.lower_bound import Estimate
-from autobct.value.bounds.penalty import relaxed_information
 from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.maps.value_map import ValueMap
 from autobct.value.state import Terms, control_grid, view

@@ -22,7 +22,7 @@ from typing import Any
 import autobct
 from autobct.belief.prior import Prior
 from autobct.build.layout import PAPER_NAMES, priors_of
-from autobct.build.map_worth import Row, row_of
+from autobct.build.map_worth import DuelRow, row_of
 from autobct.maps.library import read_map, save_map, shipped_map
 from autobct.maps.store import SUFFIX, shipped
 from autobct.value.maps.value_map import ValueMap
@@ -65,7 +65,7 @@ def duels(maps: dict[str, ValueMap]) -> Iterator[tuple[str, str, Setting]]:
                 yield name, prior, setting
 
 
-def judged(value_map: ValueMap, prior: str, setting: Setting, draws: int, device: str) -> Row:
+def judged(value_map: ValueMap, prior: str, setting: Setting, draws: int, device: str) -> DuelRow:
     """One row: a map against depth 2."""
     from autobct.build.networks.judged import torch_duel, values_of
 
@@ -96,7 +96,7 @@ def note(folder: Path, rows: list[dict[str, Any]]) -> None:
     for path in sorted(folder.glob(f"*{SUFFIX}")):
         found = read_map(path)
         told = [row for row in rows if row["map"] == path.stem and Setting(row["price"], row["noise"]) == SETTINGS[0]]
-        worth = [{name: row[name] for name in Row.__slots__} for row in told]
+        worth = [{name: row[name] for name in DuelRow.__slots__} for row in told]
         about = {name: text for name, text in found.about.items() if name in NOTES}
         save_map(path, found.value_map, about | {"policy": json.dumps(worth)})
 

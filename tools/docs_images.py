@@ -19,7 +19,7 @@ from tools.chromium import browser
 from tools.decisions_figure import decisions_figure
 
 from autobct import plot
-from autobct.report.live import Line, table_of
+from autobct.report.live import LiveLine, table_of
 from autobct.tuning.decide.decision import Stop
 from autobct.tuning.result import Result
 
@@ -92,14 +92,14 @@ def terminal(result: Result) -> str:
     return console.export_svg(title="autobct", code_format=_FRAME, unique_id="autobct")
 
 
-def lines_of(result: Result) -> list[Line]:
+def lines_of(result: Result) -> list[LiveLine]:
     """The rows of the live table once all is known."""
     lines, total = [], 0.0
     for run, decision in zip(result.history, result.decisions[1:], strict=True):
         total += run.cost
         going_on = decision.best_alternative if isinstance(decision, Stop) else decision
         word = "stop" if isinstance(decision, Stop) else "continue"
-        lines.append(Line(run, total, None if going_on is None else going_on.value, word))
+        lines.append(LiveLine(run, total, None if going_on is None else going_on.value, word))
     return lines
 
 

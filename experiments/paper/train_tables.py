@@ -33,14 +33,14 @@ import numpy as np
 from experiments.paper import controls
 from experiments.paper.data.files import data_folder
 
-from autobct.paper.outcome import Outcome
-from autobct.paper.table import Row, Table, read_table, table_of, write_table
+from autobct.paper.outcome import Trained
+from autobct.paper.recorded_table import RecordedRow, RecordedTable, read_table, table_of, write_table
 
 BATCH, RATE, CODE = 66, 0.0007, 2  # what stays fixed where the other parameter is the control
 ONE_CORE = {"seconds": "processor time of one core: the machine had others to serve"}
 
 Control = tuple[float, ...]
-Repeat = Callable[[int], Iterator[tuple[Control, Outcome]]]
+Repeat = Callable[[int], Iterator[tuple[Control, Trained]]]
 """Seed -> every control and what came of it."""
 
 
@@ -72,7 +72,7 @@ class Plan:
     open: Callable[[Setting], Opened]
 
 
-def train_on(train: Callable[..., Outcome], data: Any, device: Any, params: dict[str, Any], seed: int) -> Outcome:
+def train_on(train: Callable[..., Trained], data: Any, device: Any, params: dict[str, Any], seed: int) -> Trained:
     return train(params, seed, data, device)
 
 
@@ -80,10 +80,10 @@ def grid_of(points: int, dims: int = 1) -> list[Control]:
     return [tuple(control) for control in controls.grid(points, dims).tolist()]
 
 
-def one_by_one(grid: list[Control], params: Callable[..., dict[str, Any]], train: Callable[..., Outcome]) -> Repeat:
+def one_by_one(grid: list[Control], params: Callable[..., dict[str, Any]], train: Callable[..., Trained]) -> Repeat:
     """Train every control of the grid once; params: of u_1 .. u_p."""
 
-    def repeat(seed: int) -> Iterator[tuple[Control, Outcome]]:
+    def repeat(seed: int) -> Iterator[tuple[Control, Trained]]:
         for index, control in enumerate(grid):
             yield control, train(params(*control), int(np.random.SeedSequence((seed, index)).generate_state(1)[0]))
 
@@ -153,7 +153,7 @@ def scenes_table(network: str) -> Callable[[Setting], Opened]:
 
         grid = grid_of(scenes.MAX_EPOCHS)  # u = k / 34 is k + 1 epochs
 
-        def repeat(seed: int) -> Iterator[tuple[Control, Outcome]]:
+        def repeat(seed: int) -> Iterator[tuple[Control, Trained]]:
             yield from zip(grid, scenes.train_curve(network, weights, seed, loaded, device), strict=True)
 
         notes = {"rows of one repeat": "one training of 35 epochs, scored after each: they depend on each other"}
@@ -165,12 +165,12 @@ def scenes_table(network: str) -> Callable[[Setting], Opened]:
 
 
 def synthetic_table(setting: Setting) -> Opened:
-    from autobct.paper import synthetic
+    from autobct.paper import synthetic_forest as synthetic
 
     data = synthetic.draw_data(0)
 
-    def train(params: dict[str, Any], seed: int) -> Outcome:
-        return Outcome(
+    def train(params: dict[str, Any], seed: int) -> Trained:
+        return Trained(
             *synthetic.forest_trainer(data, seed=seed, clock=time.process_time)({"n_estimators": params["trees"]}, 0)
         )
 
@@ -248,7 +248,7 @@ class Recording:
     path: Path
     opened: Opened
     repeats: int
-    rows: list[Row]
+    rows: list[RecordedRow]
     wall: float
     last: float = 0.0
 
@@ -263,7 +263,7 @@ class Recording:
     def record(self, started: float) -> None:
         began, number = time.perf_counter(), self.done
         new = [
-            Row(u, number, round(outcome.score, 6), round(outcome.seconds, 6), rounded(outcome.extra))
+            RecordedRow(u, number, round(outcome.score, 6), round(outcome.seconds, 6), rounded(outcome.extra))
             for u, outcome in self.opened.repeat(number)
         ]
         self.rows += new
@@ -278,7 +278,7 @@ class Recording:
             flush=True,
         )
 
-    def table(self) -> Table:
+    def table(self) -> RecordedTable:
         header = {
             "command": command(),
             "device": self.opened.device,

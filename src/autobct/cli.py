@@ -15,7 +15,7 @@ from autobct import maps_cli, report_cli, reproduce_cli, run_cli
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from autobct.paper.synthetic import Calibration
+    from autobct.paper.synthetic_forest import Calibration
     from autobct.tuning.decide.decision import Decision
     from autobct.tuning.tuner import Tuner
 
@@ -67,8 +67,8 @@ def demo(
 ) -> None:
     """Tune the number of trees of a random forest, and see why it stops."""
     try:
-        from autobct.paper import synthetic
-        from autobct.report import figures, table
+        from autobct.paper import synthetic_forest
+        from autobct.report import figures, runs_table
     except ImportError as error:
         _fail_import(error)
     try:
@@ -79,15 +79,15 @@ def demo(
     from rich.console import Console
 
     console = Console(highlight=False)
-    sizes = synthetic.QUICK_POINTS if quick else synthetic.POINTS
-    data = synthetic.draw_data(seed, sizes)
+    sizes = synthetic_forest.QUICK_POINTS if quick else synthetic_forest.POINTS
+    data = synthetic_forest.draw_data(seed, sizes)
     _print_question(console, sizes)
     with console.status("Timing a small forest"):
-        calibration = synthetic.calibrate(data, seed=seed)
-    tuner = synthetic.paper_tuner(calibration.cost_unit, depth=depth, recall=recall)
+        calibration = synthetic_forest.calibrate(data, seed=seed)
+    tuner = synthetic_forest.paper_tuner(calibration.cost_unit, depth=depth, recall=recall)
     _print_units(console, calibration, tuner.problem.price.per_cost)
-    decisions = synthetic.decisions(tuner, synthetic.forest_trainer(data, seed=seed))
-    decision = table.watch(decisions, tuner, console, titles={"n_estimators": "trees"})
+    decisions = synthetic_forest.decisions(tuner, synthetic_forest.forest_trainer(data, seed=seed))
+    decision = runs_table.watch(decisions, tuner, console, titles={"n_estimators": "trees"})
     _print_answer(console, tuner, decision)
     drawn = figures.belief_figure(tuner.problem, tuner.history, chosen=tuner.best, control_label="u  (1 + 99u trees)")
     try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from autobct.build.map_worth import Row
+    from autobct.build.map_worth import DuelRow
     from autobct.build.opened import Opened
 
 app = typer.Typer(
@@ -159,7 +159,7 @@ def certify(
         _print_bounds(opened, (prior,), price, seconds, seed)
         return
     started = time.perf_counter()
-    rows: list[Row] = []
+    rows: list[DuelRow] = []
     with one_sentence(2):
         trial = opened.trial(prior, price, draws, seed, device)
         typer.echo(trial.note, err=True)
@@ -194,7 +194,7 @@ def _print_bounds(opened: Opened, priors: tuple[str, ...], price: float, seconds
         typer.echo(f"{prior}, price {price:g}: {found}")
 
 
-def _print_rows(rows: list[Row]) -> None:
+def _print_rows(rows: list[DuelRow]) -> None:
     typer.echo(
         f"{'prior':<12}{'net':>8}{'depth 2':>9}  {'difference':<18}{'costs positive':<18}"
         f"{'runs':>6}{'depth 2':>9}{'at 40':>8}"

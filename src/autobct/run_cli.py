@@ -122,7 +122,7 @@ def _one_sentence() -> Iterator[None]:
     """What is wrong, without a traceback."""
     from autobct.run.journal import JournalError
     from autobct.run.lock import LockedError
-    from autobct.run.settings import SettingsError
+    from autobct.run.program_settings import SettingsError
 
     try:
         yield

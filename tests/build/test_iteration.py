@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.build.linear import linear_fit
 
 from autobct.belief.basis import Basis
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
 from autobct.build.forests.features import expansion, references_first, weight_features
-from autobct.build.forests.iteration import bellman, linear_fit, value_iteration
+from autobct.build.forests.iteration import bellman, value_iteration
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value

@@ -9,13 +9,15 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from tests.build.linear import linear_fit
+
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import paper_prior
 from autobct.build.forests.cloud import concatenate, policy_cloud, sampled_cloud
 from autobct.build.forests.features import weight_features
 from autobct.build.forests.forest_map import build_forest_map, value_at
-from autobct.build.forests.iteration import Fit, linear_fit, value_iteration
+from autobct.build.forests.iteration import Fit, value_iteration
 from autobct.build.forests.regressions import above, elastic_net_fit, forest_fit, network_fit
 from autobct.value.assessment import Assessment
 from autobct.value.lookahead.nodes import product, stratified

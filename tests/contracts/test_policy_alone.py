@@ -11,7 +11,7 @@ from tests.tuning.cases import LINE, SQUARE, ask_train
 import autobct
 from autobct import Assessment, Categorical, Float, Int, Tuner, ei_per_cost, frugal, gittins, paper_prior, relaxed, tune
 from autobct.run.config import parse
-from autobct.run.replay import tuner_of
+from autobct.run.journal_replay import tuner_of
 from autobct.value.state import State, Terms
 
 SPACES: dict[str, Any] = {

@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="torch is not installed")
 from experiments.paper import train_tables
 from tests.experiments import paper_data
 
-from autobct.paper.table import read_table
+from autobct.paper.recorded_table import read_table
 
 pytestmark = pytest.mark.heavy
 

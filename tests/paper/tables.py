@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 
 from autobct.paper.experiment import Experiment
-from autobct.paper.table import Row, Table, table_of, write_table
+from autobct.paper.recorded_table import RecordedRow, RecordedTable, table_of, write_table
 from autobct.value.state import control_grid
 
 
-def made_table(one: Experiment, *, repeats: int = 3, points: int = 6) -> Table:
+def made_table(one: Experiment, *, repeats: int = 3, points: int = 6) -> RecordedTable:
     """Scores from bad to good on the experiment's scale, best at 0.6; a run at the known control takes about 2 s."""
     rng, rows = np.random.default_rng(0), []
     for control in control_grid(points, one.dim):
         for repeat in range(repeats):
             good = 0.9 - 2.0 * float(np.square(control - 0.6).mean()) + 0.02 * rng.normal()
             seconds = (1.0 + float(control.mean())) * (1.0 + 0.02 * rng.random())
-            rows.append(Row(tuple(map(float, control)), repeat, float(one.score.to_raw(good)), seconds))
+            rows.append(RecordedRow(tuple(map(float, control)), repeat, float(one.score.to_raw(good)), seconds))
     return table_of(one.table, rows, {"device": "a made-up machine", "date": "2026-01-01"})
 
 

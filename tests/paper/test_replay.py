@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autobct.paper.recorded_table import RecordedRow, RecordedTable, TableError, table_of, write_table
 from autobct.paper.replay import Replay, median_weights, recorded, replay_of
-from autobct.paper.table import Row, Table, TableError, table_of, write_table
 
 
-def table(rows: list[tuple[tuple[float, ...], int, float, float]], name: str = "made") -> Table:
-    return table_of(name, [Row(*row, {"accuracy": row[2] / 2}) for row in rows], {"device": "none"})
+def table(rows: list[tuple[tuple[float, ...], int, float, float]], name: str = "made") -> RecordedTable:
+    return table_of(name, [RecordedRow(*row, {"accuracy": row[2] / 2}) for row in rows], {"device": "none"})
 
 
 def line() -> Replay:

@@ -10,7 +10,7 @@ import autobct
 from autobct import plot
 from autobct.report.live import LiveTable
 from autobct.report.page_words import heads, rows
-from autobct.report.table import watch
+from autobct.report.runs_table import watch
 from autobct.report.telling import story_of
 
 SPACE = {

@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 
 import autobct
-from autobct.paper.synthetic import paper_tuner
+from autobct.paper.synthetic_forest import paper_tuner
 from autobct.report.figures import belief_figure, check_figure_path, save_figure
 from autobct.tuning.model.posterior import beliefs
 

@@ -7,8 +7,8 @@ import pytest
 from tests.run.cases import decided, tune, write_job
 
 from autobct.run.config import parse
+from autobct.run.program_settings import SettingsError
 from autobct.run.recorded import read_run
-from autobct.run.settings import SettingsError
 from autobct.tuning.space.parameter import Float
 
 TRAIN = """#!/bin/sh

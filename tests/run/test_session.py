@@ -18,8 +18,8 @@ from autobct.run import read_run
 from autobct.run.journal import Journal, JournalError, read_journal
 from autobct.run.lock import LockedError, locked
 from autobct.run.process import Ended, Order
+from autobct.run.program_settings import SettingsError
 from autobct.run.session import Ending
-from autobct.run.settings import SettingsError
 
 
 @pytest.fixture(scope="module")

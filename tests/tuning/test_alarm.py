@@ -1,6 +1,7 @@
 """The model alarm: silent where the model holds, at the rate that is stated, and loud where it does not."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ from scipy.stats import t as student_t
 from tests.tuning.cases import LINE, SQUARE, at, play
 
 from autobct import Affine, Alarm, Train, Tuner, relaxed
-from autobct.tuning.model.alarm import FALSE_ALARMS, Surprise, Watch, alarm_of, surprise, watched
-from autobct.tuning.model.posterior import beliefs
-from autobct.tuning.problem import problem_of
+from autobct.tuning.history import Run
+from autobct.tuning.model.alarm import FALSE_ALARMS, Surprise, Watch, surprise, watched
+from autobct.tuning.model.alarm import raised as raised_by
+from autobct.tuning.model.posterior import beliefs, learned
+from autobct.tuning.problem import ScaledProblem, problem_of
 
 
 def seen(score: float | None, cost: float = 0.0) -> Surprise:
@@ -98,6 +101,18 @@ def test_a_surface_that_is_nothing_like_the_model_raises_it_once() -> None:
     told = [decision.why.count("Model alarm") for decision in [*trained, stop]]
     assert sum(told) == 1
     assert told[alarm.run + 1] == 1
+
+
+def alarm_of(problem: ScaledProblem, history: Sequence[Run]) -> Alarm | None:
+    """The first alarm of a history: a pure function, the same as `Tuner.alarm`."""
+    watch = Watch()
+    for number, run in enumerate(history):
+        before = learned(problem, history[: number + 1]).problem
+        seen = surprise(beliefs(before, history[: number + 1])[-2], run)
+        watch = watched(watch, seen)
+        if alarm := raised_by(watch, seen, run, number):
+            return alarm
+    return None
 
 
 def test_it_is_a_pure_function_of_the_history() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import autobct
 from autobct.run.config import parse
-from autobct.run.settings import SettingsError
+from autobct.run.program_settings import SettingsError
 from autobct.tuning.units.price import parse_price
 
 FRACTIONS, PERCENTAGES, LOSSES = (0.8, 1.0), (50.0, 100.0), (200.0, 300.0)

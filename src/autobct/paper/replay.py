@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.paper.outcome import Outcome
-from autobct.paper.table import Table, TableError, read_table
+from autobct.paper.outcome import Trained
+from autobct.paper.recorded_table import RecordedTable, TableError, read_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,12 +38,12 @@ class Replay:
         """R."""
         return int(self.columns["score"].shape[-1])
 
-    def run(self, control: Array, trainings: int, *, seed: int, run: int) -> Outcome:
+    def run(self, control: Array, trainings: int, *, seed: int, run: int) -> Trained:
         """Median score and total seconds of some trainings at a control; the same seed and run give the same luck."""
         ranks = np.random.default_rng((seed, run)).integers(self.repeats, size=trainings)
         drawn = {name: self.ranked(control, name)[ranks] for name in self.columns}
         extra = {name: float(np.median(values)) for name, values in drawn.items() if name not in ("score", "seconds")}
-        return Outcome(float(np.median(drawn["score"])), float(drawn["seconds"].sum()), extra)
+        return Trained(float(np.median(drawn["score"])), float(drawn["seconds"].sum()), extra)
 
     def mean_score(self, control: Array, trainings: int) -> float:
         """The expected median of so many trainings at a control."""
@@ -79,7 +79,7 @@ def median_weights(repeats: int, trainings: int) -> Array:
     return np.diff(np.asarray(reached))
 
 
-def replay_of(table: Table, dim: int) -> Replay:
+def replay_of(table: RecordedTable, dim: int) -> Replay:
     """A table as a grid; TableError, in one sentence, if it is not one in so many dimensions."""
     if table.u.shape[1] != dim:
         raise TableError(f"table {table.name!r} has {table.u.shape[1]} controls, but the experiment has {dim}")

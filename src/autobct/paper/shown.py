@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from autobct.paper.experiment import Experiment, PublishedRun
-from autobct.paper.play import Line, Played
+from autobct.paper.play import Played, PlayedRun
 from autobct.paper.summary import Spread, Summary, Tunings, published_summary
 
 Cells = list[list[str]]
 """A line of headers, then the rows."""
 
 
-def run_cells(lines: Sequence[Line]) -> Cells:
+def run_cells(lines: Sequence[PlayedRun]) -> Cells:
     """One tuning as in the paper's tables: n, h_n, t_n, sum of t, u_{n-1}, posterior mean score, V."""
     rows = [[line.score, line.cost, line.total, *line.control, line.believed, line.value] for line in lines]
     return _run_cells(len(lines[0].control), rows)
@@ -108,7 +108,7 @@ def _plain_tuning(seed: int, one: Played, price: float) -> dict[str, Any]:
     }
 
 
-def _plain_line(line: Line) -> dict[str, Any]:
+def _plain_line(line: PlayedRun) -> dict[str, Any]:
     return {
         "n": line.number,
         "h": line.score,

@@ -19,7 +19,7 @@ from autobct.tuning.history import Run
 from autobct.tuning.progress import Event
 from autobct.tuning.tuner import Tuner
 
-__all__ = ["Line", "LiveTable", "live", "table_of"]
+__all__ = ["LiveLine", "LiveTable", "live", "table_of"]
 
 _MOST_COLUMNS = 4  # with more parameters they share one column
 _FRAME = 6  # lines of a terminal that are not runs
@@ -28,7 +28,7 @@ _NUMBERS = 73  # letters of all columns but the params
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LiveLine:
     """One run as the table shows it, in the user's units.
 
     total:     cost of all runs so far
@@ -53,7 +53,7 @@ class LiveTable:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._lines: list[Line] = []
+        self._lines: list[LiveLine] = []
         self._under_way: dict[int, Train] = {}
         self._live: Live | None = None
         self._names: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class LiveTable:
         self._names = tuner.problem.space.names
         if isinstance(event, Run):
             self._under_way.pop(event.trial, None)
-            self._lines.append(Line(event, tuner.total_cost))
+            self._lines.append(LiveLine(event, tuner.total_cost))
             if event.error is not None:
                 self._say(f"Run {event.trial + 1} failed: {event.error}", "red")
         elif isinstance(event, Train | Stop):
@@ -111,7 +111,7 @@ class LiveTable:
         self._console.print(Text(one_line(sentence, 1000)), style=style, soft_wrap=True)
 
 
-def table_of(lines: list[Line], names: tuple[str, ...], under_way: list[Train], width: int = 120) -> Table:
+def table_of(lines: list[LiveLine], names: tuple[str, ...], under_way: list[Train], width: int = 120) -> Table:
     """The runs so far, and below them those under way.  width: columns of the terminal."""
     room = width - _NUMBERS
     together = len(names) > _MOST_COLUMNS or sum(max(len(name), _PARAM) + _GAP for name in names) > room
@@ -136,7 +136,7 @@ def table_of(lines: list[Line], names: tuple[str, ...], under_way: list[Train], 
     return table
 
 
-def _cells(line: Line, names: tuple[str, ...], together: bool) -> list[RenderableType]:
+def _cells(line: LiveLine, names: tuple[str, ...], together: bool) -> list[RenderableType]:
     run = line.run
     values = [run.score, run.cost, line.total, run.estimated_score, line.value]
     numbers = ["–" if value is None else number(value) for value in values]

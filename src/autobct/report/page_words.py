@@ -15,7 +15,7 @@ from autobct.report.visible import one_line
 
 _MOST_ERROR = 400  # characters; the history keeps all of it
 
-__all__ = ["Cell", "Fact", "Head", "Note", "Row", "facts", "heads", "notes", "rows", "rows_text"]
+__all__ = ["Cell", "Fact", "Head", "Note", "PageRow", "facts", "heads", "notes", "rows", "rows_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PageRow:
     """One run.  best: whether its model is the one to use."""
 
     cells: tuple[Cell, ...]
@@ -94,7 +94,7 @@ def heads(story: Story) -> list[Head]:
     return [Head("run"), *params, *map(Head, numbers), Head("decision", text_column=True)]
 
 
-def rows(story: Story) -> list[Row]:
+def rows(story: Story) -> list[PageRow]:
     """All runs, failed ones with their error."""
     going_on, totals, numeric = story.going_on, story.totals, _numeric(story)
     told = []
@@ -102,7 +102,7 @@ def rows(story: Story) -> list[Row]:
         params = [_param(run.params, name, as_number) for name, as_number in numeric.items()]
         values = [run.score, run.cost, float(totals[index + 1]), run.estimated_score, float(going_on[index + 1])]
         cells = (_count(run.trial + 1), *params, *map(_amount, values), _outcome(story, index))
-        told.append(Row(cells, best=run is story.best))
+        told.append(PageRow(cells, best=run is story.best))
     return told
 
 

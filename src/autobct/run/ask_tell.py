@@ -13,8 +13,8 @@ from typing import Any
 
 from autobct.run.codec import encoded, same
 from autobct.run.journal import NAME, Journal, JournalError
-from autobct.run.replay import otherwise
-from autobct.run.settings import differences
+from autobct.run.journal_replay import otherwise
+from autobct.run.program_settings import differences
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
 from autobct.tuning.settings import versions

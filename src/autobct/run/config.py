@@ -12,11 +12,11 @@ from typing import Any
 
 from autobct.belief.prior import PAPER_PRIORS
 from autobct.run.parameters import EXAMPLE, read_space
+from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, Settings, SettingsError
 from autobct.run.reading import Reading
 from autobct.run.rows import read_table
-from autobct.run.settings import MOST_OUTPUT, Program, ProgramLimits, Settings, SettingsError
-from autobct.run.table import Table, duration, flag, mapping, names, number, one_of, pair, text, whole
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
+from autobct.run.toml_table import TomlTable, duration, flag, mapping, names, number, one_of, pair, text, whole
 from autobct.tuning.checks import PAPER
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table as Rows
@@ -67,7 +67,7 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> Settings:
         raise SettingsError(f"is not TOML: {error}") from None
     _check_integers(data, "")
     nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]
-    top = Table(data, "", (*_TOP, *_HINTS, "prior", "space", "table", *_TABLES), nested)
+    top = TomlTable(data, "", (*_TOP, *_HINTS, "prior", "space", "table", *_TABLES), nested)
     command = top.need("command", _command, _COMMAND)
     space, rows, told_rows = _space(top, opened)
     score, cost, limits = (top.table(key, keys) for key, keys in _TABLES.items())
@@ -99,7 +99,7 @@ def _measure(value: Any) -> str:
     return one_of(*_TIMES, "reported")("reported" if value == "told" else value)
 
 
-def _space(top: Table, opened: Callable[[str], str]) -> tuple[Mapping[str, Parameter], Rows | None, str | None]:
+def _space(top: TomlTable, opened: Callable[[str], str]) -> tuple[Mapping[str, Parameter], Rows | None, str | None]:
     """What is tuned; where rows are the space, these too, and the text of their file."""
     rows = top.get("table", mapping)
     if rows is None:
@@ -129,14 +129,14 @@ def _command(value: Any) -> tuple[str, ...]:
 
 
 def _env(data: Mapping[str, Any]) -> dict[str, str]:
-    table = Table(data, "env", None)
+    table = TomlTable(data, "env", None)
     for name in data:
         if not name or "=" in name or "\0" in name:
             raise SettingsError(f"{table.where(name)} cannot be the name of an environment variable")
     return {name: table.need(name, text, f'{name} = "1"') for name in data}
 
 
-def _reading(table: Table, what: str, space: Mapping[str, Parameter]) -> Reading:
+def _reading(table: TomlTable, what: str, space: Mapping[str, Parameter]) -> Reading:
     def template(value: Any) -> str:
         check_placeholders(text(value), space)
         return str(value)
@@ -162,7 +162,7 @@ def _pattern(value: Any, what: str) -> str:
     return str(value)
 
 
-def _tuning(top: Table) -> dict[str, Any]:
+def _tuning(top: TomlTable) -> dict[str, Any]:
     """Arguments of the tuner, as they were written; each is checked where it is."""
     scores = top.get("score_range", _range("score_range"))
     told = {
@@ -208,7 +208,7 @@ def _range(name: str, least: float = float("-inf")) -> Any:
     return check
 
 
-def _limits(table: Table, *, timed: bool) -> ProgramLimits:
+def _limits(table: TomlTable, *, timed: bool) -> ProgramLimits:
     return ProgramLimits(
         timeout=table.get("timeout", duration),
         max_cost=table.get("max_cost", duration if timed else _positive),

@@ -11,10 +11,10 @@ from typing import Any
 
 from autobct.run.job import Job
 from autobct.run.journal import NAME, Journal, JournalError, read_journal
+from autobct.run.journal_replay import Replay, replay, tuner_of
 from autobct.run.lock import locked
+from autobct.run.program_settings import SettingsError, differences
 from autobct.run.recorded import recorded_settings
-from autobct.run.replay import Replay, replay, tuner_of
-from autobct.run.settings import SettingsError, differences
 from autobct.tuning.settings import versions
 
 

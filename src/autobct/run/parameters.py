@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from autobct.run.settings import SettingsError
-from autobct.run.table import Table, flag, mapping, number, one_of, text
+from autobct.run.program_settings import SettingsError
 from autobct.run.template import RESERVED
+from autobct.run.toml_table import TomlTable, flag, mapping, number, one_of, text
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
 from autobct.tuning.space.space import Space
 
@@ -17,7 +17,7 @@ EXAMPLE = 'depth = { type = "int", low = 1, high = 20 }'
 
 def read_space(data: Mapping[str, Any]) -> dict[str, Parameter]:
     """The parameters of a table, by name."""
-    table = Table(data, "space", None)
+    table = TomlTable(data, "space", None)
     if not data:
         raise SettingsError(f"space has no parameter; write e.g. {EXAMPLE}")
     for name in data:
@@ -50,12 +50,12 @@ def plain_value(value: Any) -> None:
 
 
 def _parameter(data: Mapping[str, Any], path: str) -> Parameter:
-    kind = Table(data, path, None).need("type", one_of("int", "float", "categorical"), EXAMPLE)
+    kind = TomlTable(data, path, None).need("type", one_of("int", "float", "categorical"), EXAMPLE)
     if kind == "categorical":
-        table = Table(data, path, ("type", "choices", "when"))
+        table = TomlTable(data, path, ("type", "choices", "when"))
         chosen = table.need("choices", _choices, 'choices = ["a", "b"]')
         return Categorical(chosen.choices, when=table.get("when", _when))
-    table = Table(data, path, ("type", "low", "high", "log", "step", "when"))
+    table = TomlTable(data, path, ("type", "low", "high", "log", "step", "when"))
     low, high = (table.need(key, number, f"{key} = 1") for key in ("low", "high"))
     options = {"log": table.get("log", flag), "step": table.get("step", number), "when": table.get("when", _when)}
     told: dict[str, Any] = {key: value for key, value in options.items() if value is not None}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from autobct.run.journal import NAME, JournalError, read_journal
-from autobct.run.replay import replay, settings_in
-from autobct.run.settings import Settings
+from autobct.run.journal_replay import replay, settings_in
+from autobct.run.program_settings import Settings
 from autobct.tuning.decide.decision import Decision, Stop
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem

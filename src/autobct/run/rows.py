@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from autobct.run.parameters import check_name, plain_value
-from autobct.run.settings import SettingsError
-from autobct.run.table import Table, names, text
+from autobct.run.program_settings import SettingsError
 from autobct.run.template import as_text
+from autobct.run.toml_table import TomlTable, names, text
 from autobct.tuning.space.parameter import Categorical, Parameter
 from autobct.tuning.space.row_table import Table as Rows
 
@@ -32,7 +32,7 @@ _FLAGS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CsvLine:
     """One row of a CSV file, and the line in which it ends."""
 
     number: int
@@ -46,7 +46,7 @@ def read_table(
 
     space: what the columns mean, if it is said;  opened: the text of a file, by the name that is told
     """
-    table = Table(data, "table", _KEYS)
+    table = TomlTable(data, "table", _KEYS)
     file, rows, log = table.get("file", text), table.get("rows", _inline), table.get("log", names)
     if (file is None) == (rows is None):
         raise SettingsError(f"table must have either a file or rows; write e.g. {EXAMPLE}")
@@ -62,13 +62,13 @@ def read_table(
         raise SettingsError(f"table.file {file!r}: {error}") from None
 
 
-def read_lines(source: str) -> list[Line]:
+def read_lines(source: str) -> list[CsvLine]:
     """The rows of a CSV text, as text; the first line has the names."""
     if len(source) > MOST_BYTES:
         raise SettingsError(f"is larger than {MOST_BYTES} bytes")
     reader = csv.reader(io.StringIO(source.removeprefix("\ufeff"), newline=""), strict=True)
     named: list[str] = []
-    lines: list[Line] = []
+    lines: list[CsvLine] = []
     try:
         for found in reader:
             cells = [cell.strip() for cell in found]
@@ -81,7 +81,7 @@ def read_lines(source: str) -> list[Line]:
                 raise SettingsError(f"line {reader.line_num} has {len(cells)} values for {len(named)} names")
             if len(lines) == MOST_ROWS:
                 raise SettingsError(f"has more than {MOST_ROWS} rows")
-            lines.append(Line(reader.line_num, dict(zip(named, cells, strict=True))))
+            lines.append(CsvLine(reader.line_num, dict(zip(named, cells, strict=True))))
     except csv.Error as error:
         raise SettingsError(f"line {reader.line_num} is not CSV: {error}") from None
     if not lines:
@@ -99,7 +99,7 @@ def _header(cells: list[str], line: int) -> list[str]:
     return cells
 
 
-def _inferred(lines: list[Line]) -> list[dict[str, Any]]:
+def _inferred(lines: list[CsvLine]) -> list[dict[str, Any]]:
     """Values by what all of a column look like: whole numbers, numbers, true and false, else texts."""
     for line in lines:
         for name, cell in line.cells.items():
@@ -118,7 +118,7 @@ def _kind(cells: list[str]) -> Callable[[str], Any]:
     return _FLAGS.__getitem__ if all(cell in _FLAGS for cell in cells) else str
 
 
-def _described(lines: list[Line], space: Mapping[str, Parameter]) -> list[dict[str, Any]]:
+def _described(lines: list[CsvLine], space: Mapping[str, Parameter]) -> list[dict[str, Any]]:
     """Values as the space has them; an empty cell is a parameter that does not exist in this row."""
     for name in lines[0].cells:
         if name not in space:

@@ -12,10 +12,10 @@ from autobct.maps.store import write_file
 from autobct.run.codec import encoded, same
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
+from autobct.run.journal_replay import run_of
 from autobct.run.opening import Opened, opened
 from autobct.run.process import INTERRUPTED
-from autobct.run.replay import run_of
-from autobct.run.trial import Allowance, Outcome
+from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Note
 from autobct.tuning.progress import Listeners
@@ -109,7 +109,7 @@ class Session:
         self._heard.tell(self._tuner, decision)
         return decision
 
-    def _run(self, decision: Train) -> Outcome:
+    def _run(self, decision: Train) -> TrialOutcome:
         """One run, told; but if it was capped, not by its own fault, its cost is charged and it is still to be made."""
         outcome = self._trainer.train(decision, self._allowance())
         if outcome.capped is not None:
@@ -124,7 +124,7 @@ class Session:
             self._heard.tell(self._tuner, Note(len(self._tuner.history) - 1, "run", f"Run {run.trial + 1}: {note}."))
         return outcome
 
-    def _hopeless(self, outcome: Outcome) -> Stop | None:
+    def _hopeless(self, outcome: TrialOutcome) -> Stop | None:
         """The end of a tuning whose program fails for every params, as far as anybody can tell."""
         history = self._tuner.history
         if any(run.error is None for run in history):

@@ -16,8 +16,8 @@ from typing import Any
 from autobct.run.interrupts import Interrupts
 from autobct.run.last_words import last_words
 from autobct.run.process import TIMEOUT, Ended, Order, run_program
+from autobct.run.program_settings import Program, Settings
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
-from autobct.run.settings import Program, Settings
 from autobct.run.template import as_text, filled, has_all
 from autobct.tuning.decide.decision import Train
 
@@ -36,7 +36,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialOutcome:
     """What came of a run.
 
     score, error:  one of them is None
@@ -58,7 +58,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """One training of a run; as `Outcome`, and what it took in seconds."""
+    """One training of a run; as `TrialOutcome`, and what it took in seconds."""
 
     score: float | None
     cost: float | None
@@ -93,7 +93,7 @@ class Trainer:
         """The command of a run as one would type it."""
         return shlex.join(self._order(decision, 1, Allowance()).argv)
 
-    def train(self, decision: Train, allowance: Allowance) -> Outcome:
+    def train(self, decision: Train, allowance: Allowance) -> TrialOutcome:
         """All trainings of one run.  If some of the repeats finish, the run has; the others are only paid for."""
         self._prepare(decision)
         trainings: list[Once] = []
@@ -186,7 +186,7 @@ class Trainer:
             "seed": str(self._settings.seed + repeat - 1),
         }
 
-    def _together(self, trainings: list[Once], decision: Train) -> Outcome:
+    def _together(self, trainings: list[Once], decision: Train) -> TrialOutcome:
         scores = [once.score for once in trainings if once.score is not None]
         capped = next((once.ended.capped for once in trainings if once.ended.capped is not None), None)
         # what a training has cost that failed to tell; nobody knows how much of it one that was cut short has cost
@@ -198,8 +198,8 @@ class Trainer:
         if scores and failed:
             notes += (f"{len(failed)} of {len(trainings)} repeats failed, the last one: {failed[-1]}",)
         if scores and capped is None:
-            return Outcome(statistics.median(scores), cost, None, wall, notes)
-        return Outcome(None, cost, failed[-1], wall, notes, capped, trainings[-1].fault)
+            return TrialOutcome(statistics.median(scores), cost, None, wall, notes)
+        return TrialOutcome(None, cost, failed[-1], wall, notes, capped, trainings[-1].fault)
 
 
 def _environment(program: Program, values: Mapping[str, str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from autobct.build.forests.forest_map import ForestMap, build_forest_map
 from autobct.build.forests.iteration import Fit
 from autobct.build.forests.regressions import Fitted, forest_fit
 from autobct.build.layout import PAPER_NAMES, basis_of, priors_of
-from autobct.build.map_worth import Row, numpy_duel, row_of
+from autobct.build.map_worth import DuelRow, numpy_duel, row_of
 from autobct.maps.container import MAX_FILE
 from autobct.maps.store import SUFFIX
 from autobct.value.lookahead.one_step import Continuation
@@ -129,7 +129,7 @@ def build_forest(request: ForestRequest, folder: Path, progress: Progress = lamb
     return path
 
 
-def _about(request: ForestRequest, seconds: float, rows: list[Row]) -> dict[str, str]:
+def _about(request: ForestRequest, seconds: float, rows: list[DuelRow]) -> dict[str, str]:
     return {
         "build": "\n".join(request.lines()),
         "autobct": __version__,
@@ -138,7 +138,7 @@ def _about(request: ForestRequest, seconds: float, rows: list[Row]) -> dict[str,
     }
 
 
-def _judged(request: ForestRequest, built: ForestMap, priors: list[Prior]) -> list[Row]:
+def _judged(request: ForestRequest, built: ForestMap, priors: list[Prior]) -> list[DuelRow]:
     """The relaxed policy on the paper's first beliefs, with the noise that the map is for."""
     rows = []
     for name, prior in zip(PAPER_NAMES[request.dim], priors, strict=True):

@@ -64,15 +64,3 @@ def bellman(
     if continuation is never:
         return one_run_value(state, terms)
     return np.asarray(control_values(state, terms, nodes, continuation, inner=inner).max(axis=-1))
-
-
-def linear_fit(features: Callable[[State], Array], *, ridge: float = 1e-8) -> Fit:
-    """Regression on a linear basis of functions of the state: features (..., F).  The paper's plainest choice."""
-
-    def fit(cloud: State, values: Array) -> Continuation:
-        basis = features(cloud)
-        gram = basis.T @ basis + ridge * np.eye(basis.shape[-1])
-        weights = np.linalg.solve(gram, basis.T @ values)
-        return lambda state, terms: np.asarray(features(state) @ weights)
-
-    return fit

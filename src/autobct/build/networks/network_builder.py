@@ -30,7 +30,7 @@ from autobct.build.layout import (
     reference_controls,
     training_controls,
 )
-from autobct.build.map_worth import Row, row_of
+from autobct.build.map_worth import DuelRow, row_of
 from autobct.build.networks.game import Beliefs, Game
 from autobct.build.networks.judged import check_device, game_of, torch_duel, values_of
 from autobct.build.networks.network_training import Settings, empty_network, next_value, scattered, stack_priors
@@ -181,7 +181,7 @@ def build_map(request: BuildRequest, folder: Path, progress: Progress = lambda d
     return path
 
 
-def about(lines: tuple[str, ...], seconds: float, rows: list[Row]) -> dict[str, str]:
+def about(lines: tuple[str, ...], seconds: float, rows: list[DuelRow]) -> dict[str, str]:
     """What a map file tells of its build: everything needed to rebuild it, and what it is worth."""
     return {
         "build": "\n".join(lines),
@@ -227,8 +227,8 @@ def _module(game: Game, settings: Settings, tensors: Tensors) -> NetworkValue:
     return network
 
 
-def _judged(request: BuildRequest, value_map: ValueMap, progress: Progress) -> list[Row]:
-    rows: list[Row] = []
+def _judged(request: BuildRequest, value_map: ValueMap, progress: Progress) -> list[DuelRow]:
+    rows: list[DuelRow] = []
     if request.draws == 0:
         return rows
     values = values_of(value_map, request.device)

@@ -14,7 +14,6 @@ finished run, where nobody stated the range, as that run is what sets it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,7 +23,7 @@ from autobct.belief.kalman import predict
 from autobct.belief.model import noise_at
 from autobct.tuning.history import Run
 from autobct.tuning.model.estimate import to_scores
-from autobct.tuning.model.posterior import Learned, beliefs, learned, score_learned
+from autobct.tuning.model.posterior import Learned, score_learned
 from autobct.tuning.problem import ScaledProblem
 
 FALSE_ALARMS = 0.01
@@ -158,18 +157,6 @@ def raised(watch: Watch, seen: Surprise, run: Run, number: int) -> Alarm | None:
         return _alarm(number, "score", run.score, seen.believed_score, seen.score, stated=seen.stated[0])
     if seen.cost is not None:
         return _alarm(number, "cost", run.cost, seen.believed_cost, seen.cost, stated=seen.stated[1])
-    return None
-
-
-def alarm_of(problem: ScaledProblem, history: Sequence[Run]) -> Alarm | None:
-    """The first alarm of a history: a pure function, the same as `Tuner.alarm`."""
-    watch = Watch()
-    for number, run in enumerate(history):
-        before = learned(problem, history[: number + 1]).problem
-        seen = surprise(beliefs(before, history[: number + 1])[-2], run)
-        watch = watched(watch, seen)
-        if alarm := raised(watch, seen, run, number):
-            return alarm
     return None
 
 

@@ -161,14 +161,6 @@ def certify(
     )
 
 
-def upper_in_time(
-    start: State, terms: Terms, *, seconds: float, seed: int, progress: Progress = lambda share, text: None
-) -> tuple[Estimate, float]:
-    """The upper bound alone in about this time, and with what effort it was found."""
-    began = time.perf_counter()
-    return _upper(start, terms, seed, _Clock(began + seconds, progress, (began, seconds)))
-
-
 def upper_estimate(
     start: State, terms: Terms, *, effort: float, repetitions: int, seed: int, may_stop: bool = True
 ) -> Estimate:

@@ -30,21 +30,6 @@ def stratified(cells: int) -> Rule:
     return Rule(cells * (density[:-1] - density[1:]), np.full(cells, 1 / cells))
 
 
-def chord(cells: int) -> Rule:
-    """The chord of f over each equiprobable cell: above the truth for convex f; the partner of `stratified`.
-
-    The two outermost cells are unbounded; there f must be affine beyond the 1e-10 quantile, which holds for
-    maxima of affine functions in any problem of practical scale.
-    """
-    strata = stratified(cells)
-    edges = np.clip(_cell_edges(cells), ndtri(1e-10), -ndtri(1e-10))
-    upper = strata.weights * (strata.points - edges[:-1]) / np.diff(edges)
-    weights = np.zeros(cells + 1)
-    weights[1:] += upper
-    weights[:-1] += strata.weights - upper
-    return Rule(edges, weights)
-
-
 def gauss_hermite(count: int) -> Rule:
     """Gauss-Hermite: exact for polynomials, poor at kinks; at most 100 nodes (then the weights overflow)."""
     _check_count(count)

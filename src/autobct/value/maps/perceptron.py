@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autobct.belief.arrays import Array, Array32, Indices
+from autobct.belief.arrays import Array, Array32
 
 _CELLS = 28_672  # of a layer's output at a time: it stays in the cache, and below what is asked of the system anew
 
@@ -62,16 +62,6 @@ class Network:
         for part in self._parts(len(rows)):
             values[part] = self._after_first(rows[part] @ self.weights[0])
         return values.reshape(array.shape[:-1])
-
-    def first_layer(self, part: ArrayLike, rows: slice | Indices) -> Array32:
-        """What some of the features add to the first layer: part (..., f) for f of the F inputs -> (..., H).
-
-        Parts over different batch axes may be added by broadcasting, then handed to `finish`: features that
-        vary along one axis only are multiplied once, not once per combination.
-        """
-        weight = self.weights[0][rows]
-        array = np.asarray(part, dtype=np.float32)
-        return (_rows(array, len(weight), "part") @ weight).reshape(*array.shape[:-1], weight.shape[1])
 
     def finish(self, pre_activation: Array32, *, overwrite: bool = False) -> Array:
         """The network's value for the sum of all parts of the first layer (..., H), bias not included.  (...).

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from autobct import Stop, Train
-from autobct.paper import synthetic
-from autobct.report.table import last_row
+from autobct.paper import synthetic_forest as synthetic
+from autobct.report.runs_table import last_row
 
 
 def test_checkerboard_by_hand():

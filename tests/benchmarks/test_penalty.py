@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from penalty import relaxed_information
 from tests.value.cases import RECALL, grid, prior_state
 from tests.value.exact_problems import few_controls, pandora
 from tests.value.map_cases import random_map
 
 from autobct.belief.prior import paper_prior
 from autobct.build.forests.features import references_first
-from autobct.value.bounds.penalty import relaxed_information
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value

@@ -10,7 +10,7 @@ from typing import Any
 from autobct.run.codec import CodecError, decision_of, encoded, same
 from autobct.run.config import parse
 from autobct.run.journal import JournalError
-from autobct.run.settings import Settings, SettingsError
+from autobct.run.program_settings import Settings, SettingsError
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
 from autobct.tuning.settings import versions

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autobct.paper.table import MAX_BYTES, Row, TableError, read_table, table_of, write_table
+from autobct.paper.recorded_table import MAX_BYTES, RecordedRow, TableError, read_table, table_of, write_table
 
 ROWS = [
-    Row((0.1 * i, 1 / 3), repeat, 0.7 + i / 7, 0.25 * i, {"accuracy": 1 / (i + 3)})
+    RecordedRow((0.1 * i, 1 / 3), repeat, 0.7 + i / 7, 0.25 * i, {"accuracy": 1 / (i + 3)})
     for repeat in (0, 1)
     for i in range(4)
 ]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from autobct.run.settings import SettingsError
+from autobct.run.program_settings import SettingsError
 from autobct.run.template import meant
 from autobct.tuning.units.price import seconds_of
 
@@ -16,7 +16,7 @@ Checked = TypeVar("Checked")
 _DURATION = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
-class Table:
+class TomlTable:
     """One table.
 
     path:       the keys that lead to it, "" for the file itself
@@ -53,9 +53,9 @@ class Table:
             raise SettingsError(f"{self.where(key)} is missing; write e.g. {example}")
         return found
 
-    def table(self, key: str, keys: Iterable[str] | None) -> Table:
+    def table(self, key: str, keys: Iterable[str] | None) -> TomlTable:
         """A table inside this one; empty if it is not there."""
-        return Table(self.get(key, mapping) or {}, self.where(key), keys)
+        return TomlTable(self.get(key, mapping) or {}, self.where(key), keys)
 
     def where(self, key: str) -> str:
         """The path of a key, as TOML writes it."""

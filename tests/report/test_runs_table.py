@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 import autobct
-from autobct.paper import synthetic
-from autobct.report.table import last_row, run_table, watch
+from autobct.paper import synthetic_forest as synthetic
+from autobct.report.runs_table import last_row, run_table, watch
 
 HEADERS = ["n", "h_n", "t_n", "sum t", "u_{n-1}", "n_estimators", "estimated score", "continuing"]
 OUTCOMES = [(0.545, 0.066), (0.976, 0.381), (0.983, 0.445)]  # the paper's on-the-fly table

@@ -6,7 +6,7 @@
     u1,repeat,score,seconds
     0.0,0,0.795,0.81
 
-One line is one training (`Row`).  `rows` is written and checked here, so that a truncated file is noticed.
+One line is one training (`RecordedRow`).  `rows` is written and checked here, so that a truncated file is noticed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordedRow:
     """One training: its controls in [0, 1], the number of the repeat, what came out."""
 
     u: tuple[float, ...]
@@ -44,7 +44,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class RecordedTable:
     """n recorded trainings.
 
     u:        (n, p) controls in [0, 1]
@@ -67,10 +67,10 @@ class Table:
         return len(self.repeat)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[RecordedRow]:
         """The same, one training at a time."""
         return [
-            Row(
+            RecordedRow(
                 tuple(map(float, self.u[index])),
                 int(self.repeat[index]),
                 float(self.score[index]),
@@ -81,12 +81,12 @@ class Table:
         ]
 
 
-def table_of(name: str, rows: Sequence[Row], header: Mapping[str, str]) -> Table:
+def table_of(name: str, rows: Sequence[RecordedRow], header: Mapping[str, str]) -> RecordedTable:
     """The table of these rows; TableError if they do not make one."""
     if not rows:
         raise TableError(f"table {name!r} has no rows")
     extra = {key: np.array([row.extra[key] for row in rows]) for key in rows[0].extra}
-    table = Table(
+    table = RecordedTable(
         name,
         np.array([row.u for row in rows], dtype=np.float64),
         np.array([row.repeat for row in rows], dtype=np.int64),
@@ -99,7 +99,7 @@ def table_of(name: str, rows: Sequence[Row], header: Mapping[str, str]) -> Table
     return table
 
 
-def write_table(path: str | os.PathLike[str], table: Table) -> None:
+def write_table(path: str | os.PathLike[str], table: RecordedTable) -> None:
     """Put the table at `path` in one step; the old file stays until the new one is whole."""
     header = {"experiment": table.name, **table.header, "rows": str(len(table))}
     lines = [f"# {key}: {' '.join(value.split())}" for key, value in header.items()]
@@ -110,7 +110,7 @@ def write_table(path: str | os.PathLike[str], table: Table) -> None:
     write_file(path, ("\n".join(lines) + "\n").encode())
 
 
-def read_table(path: str | os.PathLike[str]) -> Table:
+def read_table(path: str | os.PathLike[str]) -> RecordedTable:
     """The table in that file; FileNotFoundError or TableError, in one sentence, if there is none."""
     shown = repr(os.fspath(path))
     text = _text(path, shown)
@@ -175,7 +175,7 @@ def _columns(names: list[str], where: str) -> tuple[int, list[str]]:
     return controls, names[len(expected) :]
 
 
-def _row(cells: list[str], controls: int, extra: list[str], where: str) -> Row:
+def _row(cells: list[str], controls: int, extra: list[str], where: str) -> RecordedRow:
     expected = controls + len(_FIXED) + len(extra)
     if len(cells) != expected:
         raise TableError(f"{where} has {len(cells)} values, expected {expected}")
@@ -188,7 +188,7 @@ def _row(cells: list[str], controls: int, extra: list[str], where: str) -> Row:
     repeat, score, seconds, *rest = numbers[controls:]
     if not repeat.is_integer() or repeat < 0:
         raise TableError(f"{where}: repeat must be 0, 1, 2, ..., got {cells[controls][:40]}")
-    return Row(tuple(numbers[:controls]), int(repeat), score, seconds, dict(zip(extra, rest, strict=True)))
+    return RecordedRow(tuple(numbers[:controls]), int(repeat), score, seconds, dict(zip(extra, rest, strict=True)))
 
 
 def _check_count(header: Mapping[str, str], found: int, shown: str) -> None:
@@ -199,7 +199,7 @@ def _check_count(header: Mapping[str, str], found: int, shown: str) -> None:
         raise TableError(f"{shown} has {found} rows where its header says {told}: it is truncated or was edited")
 
 
-def _check_rows(rows: Sequence[Row], where: _Where) -> None:
+def _check_rows(rows: Sequence[RecordedRow], where: _Where) -> None:
     seen: dict[tuple[tuple[float, ...], int], int] = {}
     for index, row in enumerate(rows):
         if not all(math.isfinite(x) for x in (*row.u, row.score, row.seconds, *row.extra.values())):
