@@ -23,9 +23,6 @@ from autobct.tuning.units.price import Price, price_from
 from autobct.tuning.units.scale import Affine, AffineLog
 from autobct.value.assessment import Assessment
 from autobct.version import __version__ as __version__
-from autobct.windows import put_in as _put_in_windows
-
-_put_in_windows()
 
 __all__ = [
     "Affine",

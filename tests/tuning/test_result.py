@@ -2,14 +2,16 @@
 
 import json
 import math
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from tests.tuning.cases import LINE, at, hill, play
 
 from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Stop, Tuner, WhatIf, paper_prior, relaxed, tune
+from autobct.tuning import windows
 from autobct.tuning.problem import problem_of
-from autobct.tuning.windows import register, window
 
 PRICES = (0.0005, 0.002, 0.01, 0.05, 0.2, 1.0)
 
@@ -148,17 +150,12 @@ def test_the_result_carries_all_that_a_page_needs() -> None:
     assert all(decision.why for decision in result.decisions)
 
 
-def test_a_window_that_nobody_draws_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.tuning.windows._WINDOWS", {})
-    result = tune(hill, LINE, price=0.1)
-    with pytest.raises(RuntimeError, match="nothing is registered to draw 'report'; import autobct"):
-        result.report("page.html")
-    seen: list[Any] = []
-    register("report", lambda *told: seen.append(told))
-    register("result_html", lambda told: f"<p>{told.score}</p>")
-    register("tuner_html", lambda told: f"<p>{len(told.history)}</p>")
-    result.report("page.html")
-    assert seen == [(result, "page.html")]
-    assert result._repr_html_() == f"<p>{result.score}</p>"
-    assert result.tuner._repr_html_() == f"<p>{len(result.history)}</p>"
-    assert window("report")
+def test_every_display_is_found_by_its_name() -> None:
+    for name in windows._WINDOWS:
+        assert callable(windows.window(name))
+
+
+def test_displays_are_imported_only_when_somebody_looks() -> None:
+    code = "import sys, autobct; print(sorted(name for name in sys.modules if name.startswith('autobct.report')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -90,7 +90,8 @@ def _printer(verbose: object) -> list[Callback]:
     if not hasattr(verbose, "write"):
         raise TypeError(f"verbose must be True, False or a stream, got {verbose!r}; write verbose=True")
     stream: TextIO = verbose  # type: ignore[assignment]  # it writes
-    return [window("screen")(stream) or plain(stream)]
+    drawn = window("screen")(stream) if stream.isatty() else None
+    return [drawn or plain(stream)]
 
 
 def _warn(callback: object, error: Exception) -> None:

@@ -1,23 +1,26 @@
-"""Windows that others put in: tables, pages and notebook displays are drawn by rooms that tuning does not know.
+"""Displays that tuning does not import: tables, reports and notebook views are drawn by packages above it.
 
-`autobct/__init__.py` says who draws each, as a function that imports it when somebody looks.
+Each is named here as text, and imported when somebody looks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-_WINDOWS: dict[str, Callable[..., Any]] = {}
-
-
-def register(name: str, draw: Callable[..., Any]) -> None:
-    """Put a window in.  name: "screen", "report", "result_html", "tuner_html" or "dataframe"."""
-    _WINDOWS[name] = draw
+_WINDOWS = {
+    "screen": ("autobct.report.live", "live"),
+    "report": ("autobct.report.page", "write_report"),
+    "result_html": ("autobct.report.notebook", "result_html"),
+    "tuner_html": ("autobct.report.notebook", "tuner_html"),
+    "dataframe": ("autobct.report.dataframe", "dataframe_of"),
+}
+"""What is shown -> the module that draws it, and its function."""
 
 
 def window(name: str) -> Callable[..., Any]:
-    """The function that draws it."""
-    if name not in _WINDOWS:
-        raise RuntimeError(f"nothing is registered to draw {name!r}; import autobct first")
-    return _WINDOWS[name]
+    """The function that draws it, imported now."""
+    module, function = _WINDOWS[name]
+    drawn: Callable[..., Any] = getattr(import_module(module), function)
+    return drawn

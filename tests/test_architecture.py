@@ -1,0 +1,45 @@
+"""docs/architecture.md is true: every file it names exists, and a decision goes through those of its diagram."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import autobct
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(autobct.__file__).parent
+PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+DIAGRAM = PAGE.partition("## One decision, file by file")[2].partition("```\n")[2].partition("```")[0]
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"(?<![\w./])[a-z]+(?:/\w+)+\.py", PAGE))))
+def test_every_file_exists(path: str) -> None:
+    assert any((folder / path).is_file() for folder in (PACKAGE, PACKAGE.parent, ROOT))
+
+
+def test_a_decision_goes_through_the_files_of_the_diagram() -> None:
+    seen: set[str] = set()
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(PACKAGE):
+            seen.add(path.relative_to(PACKAGE).as_posix())
+
+    space = {"rate": autobct.Float(0.001, 1.0, log=True), "size": autobct.Int(1, 9), "share": autobct.Float(0, 1)}
+    before = sys.gettrace()
+    sys.settrace(note)
+    try:
+        tuner = autobct.Tuner(space, price=0.01)
+        for score in (0.5, 0.6):
+            trial = tuner.ask()
+            assert isinstance(trial, autobct.Train)
+            assert trial.why
+            tuner.tell(trial, score, 1.0)
+    finally:
+        sys.settrace(before)
+    assert set(re.findall(r"[a-z]+(?:/\w+)+\.py", DIAGRAM)) <= seen
