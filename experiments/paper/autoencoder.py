@@ -22,7 +22,7 @@ from experiments.paper.device import batches, keras_start, nn, now, seeded, torc
 from experiments.paper.scores import f_beta
 
 from autobct.belief.arrays import Array
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 
 BETA = 6.0
 BATCH = 256
@@ -67,7 +67,7 @@ def network(features: int, scale: float, code: int) -> nn.Module:
     return keras_start(nn.Sequential(*layers[:-1]))
 
 
-def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.device) -> Trained:
+def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.device) -> TrainingOutcome:
     """One training with params {'scale': 1 .. 10, 'code': 1 .. 10}, and its F-score; extra: precision and recall."""
     with seeded(seed, device):
         started = now(device)
@@ -82,7 +82,7 @@ def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.devi
         threshold = best_threshold(_errors(model, data.validation), data.validation_frauds)
         precision, recall = precision_recall(_errors(model, data.test) >= threshold, data.test_frauds)
         score = f_beta(precision, recall, BETA)
-        return Trained(score, now(device) - started, {"precision": precision, "recall": recall})
+        return TrainingOutcome(score, now(device) - started, {"precision": precision, "recall": recall})
 
 
 @torch.inference_mode()

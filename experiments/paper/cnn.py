@@ -13,7 +13,7 @@ from typing import Any
 from experiments.paper.data.patches import Patches
 from experiments.paper.device import batches, keras_start, nn, now, seeded, torch
 
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 
 EPOCHS = 2
 DROPOUT = 0.2
@@ -60,7 +60,7 @@ def network(side: int = 50) -> nn.Module:
     return keras_start(nn.Sequential(*layers))
 
 
-def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.device) -> Trained:
+def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.device) -> TrainingOutcome:
     """One training with params {'batch': images per step, 'r': learning rate}, and its accuracy."""
     with seeded(seed, device):
         started = now(device)
@@ -73,7 +73,7 @@ def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.devi
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
         accuracy = _accuracy(model.eval(), data)
-        return Trained(accuracy, now(device) - started)
+        return TrainingOutcome(accuracy, now(device) - started)
 
 
 @torch.inference_mode()

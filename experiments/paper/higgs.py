@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from experiments.paper.data.higgs import Collisions
 
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 
 TREES = 100
 
@@ -26,7 +26,7 @@ def train(
     device: object = None,
     *,
     clock: Callable[[], float] = time.perf_counter,
-) -> Trained:
+) -> TrainingOutcome:
     """A forest on params {'share': of the rows}, drawn anew for every seed, and its accuracy.  One core, no device."""
     try:
         from sklearn.ensemble import RandomForestClassifier
@@ -39,4 +39,4 @@ def train(
     forest = RandomForestClassifier(TREES, random_state=int(rng.integers(2**31)), n_jobs=1)
     forest.fit(data.train[sample], data.train_labels[sample])
     accuracy = float(forest.score(data.test, data.test_labels))
-    return Trained(accuracy, clock() - started)
+    return TrainingOutcome(accuracy, clock() - started)

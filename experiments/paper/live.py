@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from autobct.paper.experiment import Experiment
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.play import Trainer
 from autobct.tuning.space.space import Space
 
-Training = Callable[[Mapping[str, Any], int], Trained]
+Training = Callable[[Mapping[str, Any], int], TrainingOutcome]
 """(params, seed) -> what one training came to."""
 
 
@@ -39,17 +39,17 @@ def place_of(table: str, device: str) -> str:
 def live_trainer(experiment: Experiment, train: Training, seed: int) -> Trainer:
     """Median score and total seconds of all trainings of a run; the same seed, run and training give the same luck."""
 
-    def run(control: object, params: Mapping[str, Any], number: int) -> Trained:
+    def run(control: object, params: Mapping[str, Any], number: int) -> TrainingOutcome:
         draws = np.random.SeedSequence((seed, number)).generate_state(experiment.trainings)
         return median_of([train(params, int(draw)) for draw in draws])
 
     return run
 
 
-def median_of(outcomes: list[Trained]) -> Trained:
+def median_of(outcomes: list[TrainingOutcome]) -> TrainingOutcome:
     """The median score, the total time, the medians of the other columns."""
     names = outcomes[0].extra
-    return Trained(
+    return TrainingOutcome(
         statistics.median(outcome.score for outcome in outcomes),
         math.fsum(outcome.seconds for outcome in outcomes),
         {name: statistics.median(outcome.extra[name] for outcome in outcomes) for name in names},
@@ -71,7 +71,7 @@ def _forest(data: Path | None, device: str) -> Training:
     from autobct.paper import synthetic_forest as synthetic
 
     points = synthetic.draw_data(0)
-    return lambda params, seed: Trained(*synthetic.forest_trainer(points, seed=seed)(dict(params), 0))
+    return lambda params, seed: TrainingOutcome(*synthetic.forest_trainer(points, seed=seed)(dict(params), 0))
 
 
 def _collisions(data: Path | None, device: str) -> Training:
@@ -114,7 +114,7 @@ def _transactions(data: Path | None, device: str) -> Training:
     place = device_named(device)
     loaded = autoencoder.load(load_transactions(data_folder(data, HOW)), place)
 
-    def train(params: Mapping[str, Any], seed: int) -> Trained:
+    def train(params: Mapping[str, Any], seed: int) -> TrainingOutcome:
         whole = {**params, "code": math.floor(params["code"] + 0.5)}  # round(9 u_2 + 1)
         return autoencoder.train(whole, seed, loaded, place)
 

@@ -19,7 +19,7 @@ from experiments.paper.data.files import DataError
 from autobct.belief.arrays import Array
 from autobct.maps_cli import fail
 from autobct.paper.experiment import Experiment
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.play import Player, Trainer, opening
 from autobct.paper.summary import Tunings
 from autobct.reproduce_cli import Source, show_experiments
@@ -71,7 +71,7 @@ def _trained(experiment: Experiment, data: Path | None, device: str) -> Source:
 def _told(train: Trainer, seed: int) -> Trainer:
     """Every run in a line on stderr when it is done: hours may lie before the tables, and then they are not lost."""
 
-    def run(control: Array, params: Mapping[str, Any], number: int) -> Trained:
+    def run(control: Array, params: Mapping[str, Any], number: int) -> TrainingOutcome:
         outcome = train(control, params, number)
         words = ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items())
         done = f"score {outcome.score:.4f} in {outcome.seconds:.3g} s"

@@ -28,7 +28,7 @@ from experiments.paper.data.scenes import CLASSES, Scenes
 from experiments.paper.device import batches, keras_start, nn, now, seeded, torch
 from experiments.paper.resnet import MEAN, SPREAD, STAGES, WIDENING, Body, load_weights
 
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 
 MAX_EPOCHS = 35
 RESNET_SIDE = 150
@@ -137,7 +137,7 @@ class ResNet50(nn.Module):
 
 def curve(
     model: nn.Module, recipe: Recipe, data: Loaded, device: torch.device, *, epochs: int = MAX_EPOCHS
-) -> Iterator[Trained]:
+) -> Iterator[TrainingOutcome]:
     """Train for `epochs` and yield the outcome of each number of epochs from 1 on."""
     model.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in torch's stubs
     learning = [part for part in model.parameters() if part.requires_grad]
@@ -150,19 +150,19 @@ def curve(
         entropy, accuracy = _scores(model.eval(), data, device)
         scored = now(device)
         training += trained - started
-        yield Trained(
+        yield TrainingOutcome(
             share_removed(entropy), training + scored - trained, {"accuracy": accuracy, "cross_entropy": entropy}
         )
 
 
-def train(params: dict[str, Any], seed: int, data: Loaded, device: torch.device) -> Trained:
+def train(params: dict[str, Any], seed: int, data: Loaded, device: torch.device) -> TrainingOutcome:
     """One training with params {'epochs': 1 .. 35, 'network': 'plain' | 'resnet50', 'weights': file or None}."""
     return list(train_curve(params["network"], params.get("weights"), seed, data, device, epochs=params["epochs"]))[-1]
 
 
 def train_curve(
     name: str, weights: Path | None, seed: int, data: Loaded, device: torch.device, *, epochs: int = MAX_EPOCHS
-) -> list[Trained]:
+) -> list[TrainingOutcome]:
     """The outcomes of 1 .. `epochs` epochs of one training of the network of that name."""
     with seeded(seed, device):
         if name == "plain":

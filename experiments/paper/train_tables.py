@@ -33,14 +33,14 @@ import numpy as np
 from experiments.paper import controls
 from experiments.paper.data.files import data_folder
 
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.recorded_table import RecordedRow, RecordedTable, read_table, table_of, write_table
 
 BATCH, RATE, CODE = 66, 0.0007, 2  # what stays fixed where the other parameter is the control
 ONE_CORE = {"seconds": "processor time of one core: the machine had others to serve"}
 
 Control = tuple[float, ...]
-Repeat = Callable[[int], Iterator[tuple[Control, Trained]]]
+Repeat = Callable[[int], Iterator[tuple[Control, TrainingOutcome]]]
 """Seed -> every control and what came of it."""
 
 
@@ -72,7 +72,9 @@ class Plan:
     open: Callable[[Setting], Opened]
 
 
-def train_on(train: Callable[..., Trained], data: Any, device: Any, params: dict[str, Any], seed: int) -> Trained:
+def train_on(
+    train: Callable[..., TrainingOutcome], data: Any, device: Any, params: dict[str, Any], seed: int
+) -> TrainingOutcome:
     return train(params, seed, data, device)
 
 
@@ -80,10 +82,12 @@ def grid_of(points: int, dims: int = 1) -> list[Control]:
     return [tuple(control) for control in controls.grid(points, dims).tolist()]
 
 
-def one_by_one(grid: list[Control], params: Callable[..., dict[str, Any]], train: Callable[..., Trained]) -> Repeat:
+def one_by_one(
+    grid: list[Control], params: Callable[..., dict[str, Any]], train: Callable[..., TrainingOutcome]
+) -> Repeat:
     """Train every control of the grid once; params: of u_1 .. u_p."""
 
-    def repeat(seed: int) -> Iterator[tuple[Control, Trained]]:
+    def repeat(seed: int) -> Iterator[tuple[Control, TrainingOutcome]]:
         for index, control in enumerate(grid):
             yield control, train(params(*control), int(np.random.SeedSequence((seed, index)).generate_state(1)[0]))
 
@@ -153,7 +157,7 @@ def scenes_table(network: str) -> Callable[[Setting], Opened]:
 
         grid = grid_of(scenes.MAX_EPOCHS)  # u = k / 34 is k + 1 epochs
 
-        def repeat(seed: int) -> Iterator[tuple[Control, Trained]]:
+        def repeat(seed: int) -> Iterator[tuple[Control, TrainingOutcome]]:
             yield from zip(grid, scenes.train_curve(network, weights, seed, loaded, device), strict=True)
 
         notes = {"rows of one repeat": "one training of 35 epochs, scored after each: they depend on each other"}
@@ -169,8 +173,8 @@ def synthetic_table(setting: Setting) -> Opened:
 
     data = synthetic.draw_data(0)
 
-    def train(params: dict[str, Any], seed: int) -> Trained:
-        return Trained(
+    def train(params: dict[str, Any], seed: int) -> TrainingOutcome:
+        return TrainingOutcome(
             *synthetic.forest_trainer(data, seed=seed, clock=time.process_time)({"n_estimators": params["trees"]}, 0)
         )
 

@@ -20,7 +20,7 @@ from experiments.paper.reproduce import app
 from autobct.paper import synthetic_forest as synthetic
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.play import opening, paper_player
 from autobct.tuning.space.parameter import Int
 
@@ -89,8 +89,8 @@ def test_seed_run_and_training_decide_the_luck(folder: Path) -> None:
 
 
 def test_the_median_score_and_the_total_time() -> None:
-    outcomes = [Trained(score, 2.0, {"recall": 1 - score}) for score in (0.3, 0.9, 0.5)]
-    assert median_of(outcomes) == Trained(0.5, 6.0, {"recall": 0.5})
+    outcomes = [TrainingOutcome(score, 2.0, {"recall": 1 - score}) for score in (0.3, 0.9, 0.5)]
+    assert median_of(outcomes) == TrainingOutcome(0.5, 6.0, {"recall": 0.5})
 
 
 def run(*arguments: object) -> Result:
@@ -123,8 +123,8 @@ def test_data_that_cannot_be_used_is_one_sentence(tmp_path: Path, name: str, spo
 
 
 def test_live_runs_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forest(params: dict[str, int], seed: int) -> Trained:
-        return Trained(1.0 - 0.1 / params["n_estimators"], 0.01 * params["n_estimators"])
+    def forest(params: dict[str, int], seed: int) -> TrainingOutcome:
+        return TrainingOutcome(1.0 - 0.1 / params["n_estimators"], 0.01 * params["n_estimators"])
 
     monkeypatch.setattr("experiments.paper.live.training", lambda table, data, device: forest)
     done = run("synthetic-otf", "--seeds", 2, "--device", "cuda")

@@ -11,7 +11,7 @@ from tests.paper.tables import made_table
 
 from autobct.paper.experiment import MOST_RUNS, Method
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.play import default_player, opening, paper_player
 from autobct.paper.replay import replay_of
 from autobct.paper.shown import published_rows, published_run_cells, text_lines
@@ -25,9 +25,9 @@ def test_lines_are_the_tuners_numbers_in_the_papers_units() -> None:
     start = opening(OTF, paper_player(OTF.method, 1))
     told = [(0.545, 0.066), (0.976, 0.381), (0.983, 0.445)]
 
-    def train(control: np.ndarray, params: object, run: int) -> Trained:
+    def train(control: np.ndarray, params: object, run: int) -> TrainingOutcome:
         score, cost = told[run]
-        return Trained(float(OTF.score.to_raw(score)), 60.0 * 0.01 * cost)
+        return TrainingOutcome(float(OTF.score.to_raw(score)), 60.0 * 0.01 * cost)
 
     played, tuner = start.play(train, 1.0)
     assert [line.score for line in played.lines] == pytest.approx([0.545, 0.976, 0.983])
@@ -59,9 +59,9 @@ def test_the_value_at_the_first_belief_is_that_of_one_run_more() -> None:
 
 
 def test_our_policy_may_return_an_earlier_model() -> None:
-    def train(control: np.ndarray, params: object, run: int) -> Trained:
+    def train(control: np.ndarray, params: object, run: int) -> TrainingOutcome:
         good = 1.2 if run == 0 else 0.0
-        return Trained(float(OTF.score.to_raw(good)), 0.1)
+        return TrainingOutcome(float(OTF.score.to_raw(good)), 0.1)
 
     played, _ = opening(OTF, default_player()).play(train, 1.0)
     assert len(played.lines) > 1
@@ -73,8 +73,8 @@ def test_a_tuning_that_never_wants_to_stop_is_capped() -> None:
     cheap = replace(OTF, cost=replace(OTF.cost, cost=0.001))
     rng = np.random.default_rng(0)
 
-    def train(control: np.ndarray, params: object, run: int) -> Trained:
-        return Trained(float(rng.random()), 0.0)
+    def train(control: np.ndarray, params: object, run: int) -> TrainingOutcome:
+        return TrainingOutcome(float(rng.random()), 0.0)
 
     played, _ = opening(cheap, paper_player(cheap.method, 1)).play(train, 1.0)
     assert len(played.lines) <= MOST_RUNS

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainingOutcome:
     """score: as observed, higher is better;  seconds: of training and scoring;  extra: further scores by name."""
 
     score: float

@@ -11,14 +11,14 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.maps.library import shipped_map
 from autobct.paper.experiment import MOST_RUNS, Experiment, Method
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.policy import Policy, relaxed
 from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.scale import Affine
 
-Trainer = Callable[[Array, Mapping[str, Any], int], Trained]
+Trainer = Callable[[Array, Mapping[str, Any], int], TrainingOutcome]
 """(control, params, number of the run from 0) -> what it came to, with all trainings of the run."""
 
 _UNIT = Affine(0.0, 1.0)
@@ -41,7 +41,7 @@ class PlayedRun:
     params: Mapping[str, Any]
     believed: float
     value: float | None
-    outcome: Trained
+    outcome: TrainingOutcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.paper.outcome import Trained
+from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.recorded_table import RecordedTable, TableError, read_table
 
 
@@ -38,12 +38,12 @@ class Replay:
         """R."""
         return int(self.columns["score"].shape[-1])
 
-    def run(self, control: Array, trainings: int, *, seed: int, run: int) -> Trained:
+    def run(self, control: Array, trainings: int, *, seed: int, run: int) -> TrainingOutcome:
         """Median score and total seconds of some trainings at a control; the same seed and run give the same luck."""
         ranks = np.random.default_rng((seed, run)).integers(self.repeats, size=trainings)
         drawn = {name: self.ranked(control, name)[ranks] for name in self.columns}
         extra = {name: float(np.median(values)) for name, values in drawn.items() if name not in ("score", "seconds")}
-        return Trained(float(np.median(drawn["score"])), float(drawn["seconds"].sum()), extra)
+        return TrainingOutcome(float(np.median(drawn["score"])), float(drawn["seconds"].sum()), extra)
 
     def mean_score(self, control: Array, trainings: int) -> float:
         """The expected median of so many trainings at a control."""

@@ -45,7 +45,7 @@ class Branches:
     """n states.  score, cost: (n, G) means;  score_root: (n, G, r);  cost_root: (n, G, q).
 
     hand: (n, M) models that may be returned, -1 for none;  luck: (n,)
-    owed, credit: (n, G), what a parcel left behind (`parcels`), zero where there was none
+    owed, credit: (n, G), what a parcel left behind (`cheap_runs`), zero where there was none
     ahead: (n, G), runs that were told of beyond those paid for
     """
 

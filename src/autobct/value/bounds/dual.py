@@ -10,9 +10,9 @@ only prices and the regret at the stop are left to be computed.  Deeper levels r
 
     E[(V - W_0)(x_1) | x, j] <= E[ (best of H_j and the models in hand - clairvoyant)^+ | x ]      (truth told after j)
 
-where it is worth the effort.  Runs at cheap controls are answered with a parcel first (`parcels`): what they could show
-at most, instead of the truth; and a run that is not dear tells of further ones in advance.  Why the result stays above
-V, in expectation over the draws:
+where it is worth the effort.  Runs at cheap controls are answered with a parcel first (`cheap_runs`): what they could
+show at most, instead of the truth; and a run that is not dear tells of further ones in advance.  Why the result stays
+above V, in expectation over the draws:
 
 - outcomes of runs and truths are drawn without bias (`outcomes`), and a maximum of unbiased averages errs upwards.
   Few outcomes are followed; others are only glanced at, which takes luck out of the average and leaves its mean;
