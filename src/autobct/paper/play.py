@@ -144,7 +144,9 @@ class Opening:
             control, total = tuple(map(float, decision.control)), cost + (lines[-1].total if lines else 0.0)
             decision = tuner.ask()
             value = _value(decision)
-            lines.append(PlayedRun(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome))
+            lines.append(
+                PlayedRun(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome)
+            )
         best = tuner.best
         returned = next(index for index, run in enumerate(tuner.history) if run is best)
         believed = tuner.estimated_score(np.array(lines[returned].control))
