@@ -12,8 +12,6 @@ from tests.tuning.cases import numbers
 from autobct import Categorical, Float, Int, Run, Train, Tuner
 from autobct.tuning import memory as remembered
 from autobct.tuning.model import feasibility, posterior
-from autobct.tuning.model import feasibility as failing
-from autobct.tuning.model import posterior as fold
 from autobct.tuning.model.posterior import beliefs, learned
 from autobct.tuning.statement import Plan
 from autobct.tuning.units import ranges
