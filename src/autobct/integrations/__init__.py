@@ -1,0 +1,1 @@
+"""autobct inside other libraries, a few dozen lines each over `Tuner`."""

@@ -1,0 +1,243 @@
+"""AutoBCTSearchCV: a scikit-learn search that stops when no further candidate is worth its price."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from autobct.integrations._candidates import Candidates, FixedSplits, columns_of, guess_of
+from autobct.integrations._loop import Evaluated, until_it_stops
+from autobct.tuning.explain import Explanation
+from autobct.tuning.limits import Deadline
+from autobct.tuning.price import Price
+from autobct.tuning.scale import Affine, AffineLog
+from autobct.tuning.space import Space
+from autobct.tuning.tuner import Tuner
+
+try:
+    from sklearn.exceptions import FitFailedWarning
+    from sklearn.model_selection._search import BaseSearchCV
+    from sklearn.utils import check_random_state
+    from sklearn.utils._param_validation import Interval, StrOptions
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as missing:
+    raise ImportError(
+        "autobct.integrations.sklearn needs scikit-learn, which is not installed; "
+        "install it with: pip install 'autobct[sklearn]'",
+        name="sklearn",
+    ) from missing
+
+__all__ = ["AutoBCTSearchCV"]
+
+_RANGE = [tuple, list, Affine, AffineLog, None]
+_ALL_FAILED = "All the "  # how scikit-learn begins its sentence when a candidate fails on every fold
+
+
+class AutoBCTSearchCV(BaseSearchCV):
+    """Cross-validated search, as `RandomizedSearchCV`, that stops when no further candidate is worth its price.
+
+    >>> search = AutoBCTSearchCV(SVC(), {"C": Float(0.01, 100, log=True)}, price="0.01 per 30s")
+    >>> search.fit(X, y).best_params_
+
+    estimator:  what is tuned; its own parameters are the first guess where they lie in the space
+    space:      {"C": Float(0.01, 100, log=True)}, with the estimator's names, in a pipeline `step__name`
+    price:      what computing time is worth in score: "0.01 per 30s", or score per second; the cost of a candidate
+                is the time to fit and score all its folds
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score:  as in scikit-learn; n_jobs is
+                for the folds, and with several metrics `refit` names the one to tune for
+    random_state:  seed of the tuner; the default policy draws no random numbers
+    score_range, cost_range, score_noise, guess_strength, increases_cost, policy, max_runs, max_cost, deadline:
+                as in `tune`, with costs in seconds
+    guess:      values to expect to be good, instead of the estimator's own; {} for none
+
+    After `fit`: all that scikit-learn's searches have, and besides
+    result_:     the `Result`, as `tune` returns it;  why_: one sentence, why the search stopped
+    cv_results_: with the columns `cost`, `autobct_expected_gain`, `autobct_expected_cost`, `autobct_price_of_run` (as of
+                 the decision to evaluate a candidate) and `autobct_estimated_score` (from all candidates)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSearchCV._parameter_constraints,
+        "space": [Mapping, Space],
+        "price": [str, Real, Price],
+        "random_state": ["random_state"],
+        "score_range": _RANGE,
+        "cost_range": _RANGE,
+        "score_noise": [Real, StrOptions({"exact"}), None],
+        "guess": [Mapping, None],
+        "guess_strength": [Interval(Real, 0, None, closed="left")],
+        "increases_cost": [list, tuple],
+        "policy": "no_validation",
+        "max_runs": [Interval(Integral, 1, None, closed="left"), None],
+        "max_cost": [Interval(Real, 0, None, closed="neither"), None],
+        "deadline": [Real, str, datetime.datetime, datetime.timedelta, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        space: Space | Mapping[str, Any],
+        *,
+        price: float | str | Price,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool | str | Callable[[dict[str, Any]], int] = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: int | str = "2*n_jobs",
+        random_state: Any = None,
+        error_score: float | str = np.nan,
+        return_train_score: bool = False,
+        score_range: Any = None,
+        cost_range: Any = None,
+        score_noise: float | str | None = None,
+        guess: Mapping[str, Any] | None = None,
+        guess_strength: float = 1.0,
+        increases_cost: tuple[str, ...] | list[str] = (),
+        policy: Any = None,
+        max_runs: int | None = None,
+        max_cost: float | None = None,
+        deadline: float | str | datetime.datetime | datetime.timedelta | None = None,
+    ) -> None:
+        self.space = space
+        self.price = price
+        self.random_state = random_state
+        self.score_range = score_range
+        self.cost_range = cost_range
+        self.score_noise = score_noise
+        self.guess = guess
+        self.guess_strength = guess_strength
+        self.increases_cost = increases_cost
+        self.policy = policy
+        self.max_runs = max_runs
+        self.max_cost = max_cost
+        self.deadline = deadline
+        super().__init__(
+            estimator=estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+
+    def explain(self) -> Explanation:
+        """The full picture of the decision to stop: the value of every candidate, and the price at which it turns."""
+        check_is_fitted(self)
+        return self.result_.tuner.explain()  # type: ignore[no-any-return]
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write one page about the search: report("page.html")."""
+        check_is_fitted(self)
+        self.result_.report(path)
+
+    def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any = None) -> None:
+        """One candidate at a time, until the tuner stops."""
+        if isinstance(self.scoring, list | tuple | set | dict) and not isinstance(self.refit, str):
+            raise ValueError(_which_metric(self.refit, self.scoring))
+        tuner = self._tuner()
+        deadline = None if self.deadline is None else Deadline.of(self.deadline, time.perf_counter)
+        splits = FixedSplits(self._checked_cv_orig)
+        context = _begun(self, callback_ctx, "search", max_subtasks=self.max_runs)
+        self._candidates, results = Candidates(), {}
+
+        def evaluate(params: dict[str, Any]) -> Evaluated:
+            inner = _begun(self, context, "candidate", max_subtasks=self.n_splits_, sequential_subtasks=False)
+            more = {} if inner is None else {"callback_ctx": inner}
+            started = time.perf_counter()
+            try:
+                results.update(row=evaluate_candidates([params], splits, **more))
+                return self._read(results["row"])
+            except ValueError as error:
+                if not str(error).lstrip().startswith(_ALL_FAILED):
+                    raise
+                return self._failed(params, time.perf_counter() - started, error)
+            finally:
+                _ended(self, inner)
+
+        try:
+            self.result_ = until_it_stops(
+                tuner, evaluate, deadline=deadline, say=print if self.verbose else lambda text: None
+            )
+            rows = self._candidates
+            whole = super()._format_results(rows.params, self.n_splits_, rows.measured(self.error_score))
+        finally:
+            del self._candidates
+        self.why_ = self.result_.why
+        results["row"].update(whole, **columns_of(self.result_))  # the dict that becomes cv_results_
+        _ended(self, context)
+
+    def _tuner(self) -> Tuner:
+        space, seed = Space.of(self.space), self.random_state
+        guess = guess_of(self.estimator.get_params(), space) if self.guess is None else self.guess
+        return Tuner(
+            space,
+            price=self.price,
+            score_range=self.score_range,
+            cost_range=self.cost_range,
+            score_noise=self.score_noise,
+            guess=guess,
+            guess_strength=self.guess_strength,
+            increases_cost=self.increases_cost,
+            policy=self.policy,
+            max_runs=self.max_runs,
+            max_cost=self.max_cost,
+            seed=seed if seed is None or isinstance(seed, Integral) else check_random_state(seed).randint(2**31 - 1),
+        )
+
+    def _format_results(
+        self, candidate_params: list[dict[str, Any]], n_splits: int, out: list[Any], more_results: Any = None
+    ) -> dict[str, Any]:
+        """Results of the last candidate; those of all are put together at the end, with those that failed."""
+        last, folds = candidate_params[-1], out[-n_splits:]
+        self._candidates.add(last, folds)
+        return super()._format_results([last], n_splits, folds, more_results)  # type: ignore[no-any-return]
+
+    def _read(self, row: Mapping[str, Any]) -> Evaluated:
+        """Score and cost of the last candidate."""
+        cost = float(row["mean_fit_time"][-1] + row["mean_score_time"][-1]) * self.n_splits_
+        name = self.refit if isinstance(self.refit, str) else "score"
+        metrics = [key.removeprefix("mean_test_") for key in row if key.startswith("mean_test_")]
+        if metrics == ["score"]:
+            name = "score"
+        if name not in metrics or (len(metrics) > 1 and not isinstance(self.refit, str)):
+            raise ValueError(_which_metric(self.refit, metrics))
+        score = float(row[f"mean_test_{name}"][-1])
+        if math.isfinite(score):
+            return Evaluated(cost, score)
+        return Evaluated(cost, error=f"the mean test score is {score}: a fold failed or could not be scored")
+
+    def _failed(self, params: dict[str, Any], seconds: float, error: ValueError) -> Evaluated:
+        """A candidate that failed on every fold, which scikit-learn takes for the end of the search."""
+        self._candidates.add_failed(params, seconds)
+        said = str(error).rstrip().splitlines()[-1]
+        warnings.warn(f"All fits of {params} failed; the search goes on. {error}", FitFailedWarning, stacklevel=2)
+        return Evaluated(seconds, error=said, cause=error)
+
+
+def _which_metric(refit: object, metrics: Any) -> str:
+    return (
+        "For multi-metric scoring, the parameter refit must be the name of the metric to tune for, one of "
+        f"{sorted(metrics)}. {refit!r} was passed."
+    )
+
+
+def _begun(search: AutoBCTSearchCV, above: Any, name: str, **told: Any) -> Any:
+    """A task below another one, for the callbacks of scikit-learn 1.9; None in versions without them."""
+    return None if above is None else above.subcontext(task_name=name, **told).call_on_fit_task_begin(estimator=search)
+
+
+def _ended(search: AutoBCTSearchCV, context: Any) -> None:
+    if context is not None:
+        context.call_on_fit_task_end(estimator=search)
