@@ -57,7 +57,7 @@ def until_it_stops(
     decisions.append(decision)
     say(decision.why)
     if tuner.best is None:
-        raise cause or ValueError(f"No candidate has a finite score. {decision.why}{_last_error(tuner)}")
+        raise cause or ValueError(_nothing(tuner, decision))
     return tuner.result(decision.why, decisions, deciding=times.deciding)
 
 
@@ -78,5 +78,7 @@ def _left(tuner: Tuner, times: Times, deadline: Deadline | None) -> Left | None:
     return Left(deadline.left() / pace, "deadline")
 
 
-def _last_error(tuner: Tuner) -> str:
-    return f" The last error was: {tuner.history[-1].error}" if tuner.history else ""
+def _nothing(tuner: Tuner, decision: Decision) -> str:
+    if not tuner.history:
+        return f"No candidate was evaluated. {decision.why}"
+    return f"No candidate has a finite score. {decision.why} The last error was: {tuner.history[-1].error}"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import datetime
-import math
 import os
-import time
-import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from autobct.integrations._candidates import Candidates, FixedSplits, columns_of, guess_of
-from autobct.integrations._loop import Evaluated, until_it_stops
+from autobct.integrations._candidates import columns_of, guess_of
+from autobct.integrations._evaluation import Evaluation, begun, check_metric, ended
+from autobct.integrations._loop import until_it_stops
 from autobct.tuning.explain import Explanation
 from autobct.tuning.limits import Deadline
 from autobct.tuning.price import Price
@@ -23,7 +22,6 @@ from autobct.tuning.space import Space
 from autobct.tuning.tuner import Tuner
 
 try:
-    from sklearn.exceptions import FitFailedWarning
     from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils import check_random_state
     from sklearn.utils._param_validation import Interval, StrOptions
@@ -38,7 +36,6 @@ except ImportError as missing:
 __all__ = ["AutoBCTSearchCV"]
 
 _RANGE = [tuple, list, Affine, AffineLog, None]
-_ALL_FAILED = "All the "  # how scikit-learn begins its sentence when a candidate fails on every fold
 
 
 class AutoBCTSearchCV(BaseSearchCV):
@@ -60,8 +57,8 @@ class AutoBCTSearchCV(BaseSearchCV):
 
     After `fit`: all that scikit-learn's searches have, and besides
     result_:     the `Result`, as `tune` returns it;  why_: one sentence, why the search stopped
-    cv_results_: with the columns `cost`, `autobct_expected_gain`, `autobct_expected_cost`, `autobct_price_of_run` (as of
-                 the decision to evaluate a candidate) and `autobct_estimated_score` (from all candidates)
+    cv_results_: also has the columns `cost`; `autobct_expected_gain`, `autobct_expected_cost` and `autobct_price_of_run`
+                 as of the decision to evaluate a candidate; and `autobct_estimated_score`, from all candidates
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -144,42 +141,24 @@ class AutoBCTSearchCV(BaseSearchCV):
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any = None) -> None:
         """One candidate at a time, until the tuner stops."""
-        if isinstance(self.scoring, list | tuple | set | dict) and not isinstance(self.refit, str):
-            raise ValueError(_which_metric(self.refit, self.scoring))
-        tuner = self._tuner()
-        deadline = None if self.deadline is None else Deadline.of(self.deadline, time.perf_counter)
-        splits = FixedSplits(self._checked_cv_orig)
-        context = _begun(self, callback_ctx, "search", max_subtasks=self.max_runs)
-        self._candidates, results = Candidates(), {}
-
-        def evaluate(params: dict[str, Any]) -> Evaluated:
-            inner = _begun(self, context, "candidate", max_subtasks=self.n_splits_, sequential_subtasks=False)
-            more = {} if inner is None else {"callback_ctx": inner}
-            started = time.perf_counter()
-            try:
-                results.update(row=evaluate_candidates([params], splits, **more))
-                return self._read(results["row"])
-            except ValueError as error:
-                if not str(error).lstrip().startswith(_ALL_FAILED):
-                    raise
-                return self._failed(params, time.perf_counter() - started, error)
-            finally:
-                _ended(self, inner)
-
+        if isinstance(self.scoring, list | tuple | set | dict):
+            check_metric(self.refit, self.scoring)
+        tuner, deadline = self._tuner(), None if self.deadline is None else Deadline.of(self.deadline, perf_counter)
+        context = begun(self, callback_ctx, "search", max_subtasks=self.max_runs)
+        self._evaluation = evaluation = Evaluation(self, evaluate_candidates, context)
+        say = print if self.verbose else _say_nothing
         try:
-            self.result_ = until_it_stops(
-                tuner, evaluate, deadline=deadline, say=print if self.verbose else lambda text: None
-            )
-            rows = self._candidates
-            whole = super()._format_results(rows.params, self.n_splits_, rows.measured(self.error_score))
+            self.result_ = until_it_stops(tuner, evaluation, deadline=deadline, say=say)
         finally:
-            del self._candidates
+            del self._evaluation
         self.why_ = self.result_.why
-        results["row"].update(whole, **columns_of(self.result_))  # the dict that becomes cv_results_
-        _ended(self, context)
+        found = evaluation.candidates
+        whole = super()._format_results(found.params, self.n_splits_, found.measured(self.error_score))
+        evaluation.results.update(whole, **columns_of(self.result_))
+        ended(self, context)
 
     def _tuner(self) -> Tuner:
-        space, seed = Space.of(self.space), self.random_state
+        space = Space.of(self.space)
         guess = guess_of(self.estimator.get_params(), space) if self.guess is None else self.guess
         return Tuner(
             space,
@@ -193,7 +172,7 @@ class AutoBCTSearchCV(BaseSearchCV):
             policy=self.policy,
             max_runs=self.max_runs,
             max_cost=self.max_cost,
-            seed=seed if seed is None or isinstance(seed, Integral) else check_random_state(seed).randint(2**31 - 1),
+            seed=_seed(self.random_state),
         )
 
     def _format_results(
@@ -201,43 +180,16 @@ class AutoBCTSearchCV(BaseSearchCV):
     ) -> dict[str, Any]:
         """Results of the last candidate; those of all are put together at the end, with those that failed."""
         last, folds = candidate_params[-1], out[-n_splits:]
-        self._candidates.add(last, folds)
+        self._evaluation.candidates.add(last, folds)
         return super()._format_results([last], n_splits, folds, more_results)  # type: ignore[no-any-return]
 
-    def _read(self, row: Mapping[str, Any]) -> Evaluated:
-        """Score and cost of the last candidate."""
-        cost = float(row["mean_fit_time"][-1] + row["mean_score_time"][-1]) * self.n_splits_
-        name = self.refit if isinstance(self.refit, str) else "score"
-        metrics = [key.removeprefix("mean_test_") for key in row if key.startswith("mean_test_")]
-        if metrics == ["score"]:
-            name = "score"
-        if name not in metrics or (len(metrics) > 1 and not isinstance(self.refit, str)):
-            raise ValueError(_which_metric(self.refit, metrics))
-        score = float(row[f"mean_test_{name}"][-1])
-        if math.isfinite(score):
-            return Evaluated(cost, score)
-        return Evaluated(cost, error=f"the mean test score is {score}: a fold failed or could not be scored")
 
-    def _failed(self, params: dict[str, Any], seconds: float, error: ValueError) -> Evaluated:
-        """A candidate that failed on every fold, which scikit-learn takes for the end of the search."""
-        self._candidates.add_failed(params, seconds)
-        said = str(error).rstrip().splitlines()[-1]
-        warnings.warn(f"All fits of {params} failed; the search goes on. {error}", FitFailedWarning, stacklevel=2)
-        return Evaluated(seconds, error=said, cause=error)
+def _seed(random_state: Any) -> int | None:
+    """A seed as it is, and one drawn from a generator."""
+    if random_state is None or isinstance(random_state, Integral):
+        return None if random_state is None else int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _which_metric(refit: object, metrics: Any) -> str:
-    return (
-        "For multi-metric scoring, the parameter refit must be the name of the metric to tune for, one of "
-        f"{sorted(metrics)}. {refit!r} was passed."
-    )
-
-
-def _begun(search: AutoBCTSearchCV, above: Any, name: str, **told: Any) -> Any:
-    """A task below another one, for the callbacks of scikit-learn 1.9; None in versions without them."""
-    return None if above is None else above.subcontext(task_name=name, **told).call_on_fit_task_begin(estimator=search)
-
-
-def _ended(search: AutoBCTSearchCV, context: Any) -> None:
-    if context is not None:
-        context.call_on_fit_task_end(estimator=search)
+def _say_nothing(sentence: str) -> None:
+    pass
