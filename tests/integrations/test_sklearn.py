@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
+    KFold,
     RandomizedSearchCV,
     ShuffleSplit,
     cross_val_score,
@@ -161,6 +162,25 @@ def test_clones_pickles_and_copies() -> None:
     assert not [name for name in vars(made) if name.startswith("_") and "checked_cv" not in name]
 
 
+class Sending(KFold):
+    """Pickles a search whenever its folds are asked for."""
+
+    search: ClassVar[Any] = None
+    sent: ClassVar[list[Any]] = []
+
+    def split(self, *given: Any, **more: Any) -> Any:
+        self.sent.append(pickle.loads(pickle.dumps(Sending.search)))
+        return super().split(*given, **more)
+
+
+def test_it_pickles_during_fit_as_parallel_folds_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sending, "search", search(cv=Sending(2)))
+    Sending.search.fit(X, y)
+    [sent] = Sending.sent
+    assert sent.n_splits_ == 2
+    assert not hasattr(sent, "_evaluation")
+
+
 def test_it_nests_in_pipelines_and_other_searches() -> None:
     steps = Pipeline([("scale", StandardScaler()), ("clf", LogisticRegression())])
     inner = search(steps, space={"clf__C": Float(0.01, 100, log=True), "scale": Categorical([StandardScaler(), None])})
@@ -184,14 +204,14 @@ def test_all_candidates_see_the_same_folds() -> None:
     assert (first[0], second[0]) == (first[1], second[1])  # both cut alike
 
 
+@pytest.mark.slow
 def test_folds_may_run_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    joblib = importlib.import_module("joblib")
-    with joblib.parallel_config("threading"):
-        found = search(n_jobs=2, verbose=1, deadline="1h", cost_range=(0.001, 1)).fit(X, y)
+    made = search(LogisticRegression(), space={"C": Float(0.1, 10, log=True)}, n_jobs=2, verbose=1)
+    found = made.set_params(deadline="1h", cost_range=(0.001, 1)).fit(X, y)
     assert len(found.result_.history) == 4
     printed = capsys.readouterr().out
     assert "Fitting 2 folds for each of 1 candidates" in printed
-    assert "Train cut=" in printed
+    assert "Train C=" in printed
     assert found.why_ in printed
 
 
@@ -222,6 +242,12 @@ def test_without_scikit_learn_the_error_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "ImportError" in done.stderr
     assert "pip install 'autobct[sklearn]'" in done.stderr
+
+
+def test_an_older_scikit_learn_is_refused() -> None:
+    code = "import sklearn; sklearn.__version__ = '1.8.2'\nimport autobct.integrations.sklearn"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "needs scikit-learn 1.9 or newer, found 1.8.2" in done.stderr
 
 
 def test_the_example_runs() -> None:

@@ -22,6 +22,8 @@ from autobct.integrations import _loop
 from autobct.integrations._loop import Evaluated, until_it_stops
 from autobct.tuning.limits import Deadline
 
+pytestmark = pytest.mark.filterwarnings("ignore:One or more of the:UserWarning")  # of scores that are NaN
+
 SPACE = {"cut": Float(-2.0, 2.0)}
 
 

@@ -22,7 +22,7 @@ class Evaluation:
 
     search:   the search, with `n_splits_`, `refit` and its splitter
     evaluate: scikit-learn's `evaluate_candidates`
-    context:  of the search, for scikit-learn's callbacks; None in versions without them
+    context:  of the search, for scikit-learn's callbacks
     results:  the dict that becomes `cv_results_`: what the last call of `evaluate` returned
     """
 
@@ -36,16 +36,15 @@ class Evaluation:
         """What came of a candidate; one that fails on every fold does not end the search."""
         folds = self._search.n_splits_
         inner = begun(self._search, self._context, "candidate", max_subtasks=folds, sequential_subtasks=False)
-        more = {} if inner is None else {"callback_ctx": inner}
         started = time.perf_counter()
         try:
-            self.results = self._evaluate([params], self._splits, **more)
+            self.results = self._evaluate([params], self._splits, callback_ctx=inner)
         except ValueError as error:
             if not str(error).lstrip().startswith(_ALL_FAILED):
                 raise
             return self._failed(params, time.perf_counter() - started, error)
         finally:
-            ended(self._search, inner)
+            inner.call_on_fit_task_end(estimator=self._search)
         return evaluated(self.results, self._search.refit, folds)
 
     def _failed(self, params: dict[str, Any], seconds: float, error: ValueError) -> Evaluated:
@@ -80,11 +79,5 @@ def check_metric(refit: object, metrics: Iterable[str]) -> None:
 
 
 def begun(search: Any, above: Any, name: str, **told: Any) -> Any:
-    """A task below another one, for the callbacks of scikit-learn 1.9; None in versions without them."""
-    return None if above is None else above.subcontext(task_name=name, **told).call_on_fit_task_begin(estimator=search)
-
-
-def ended(search: Any, context: Any) -> None:
-    """The end of a task."""
-    if context is not None:
-        context.call_on_fit_task_end(estimator=search)
+    """A task below another one, of which scikit-learn's callbacks hear; end it with `call_on_fit_task_end`."""
+    return above.subcontext(task_name=name, **told).call_on_fit_task_begin(estimator=search)

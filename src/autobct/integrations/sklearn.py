@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from autobct.integrations._candidates import columns_of, guess_of
-from autobct.integrations._evaluation import Evaluation, begun, check_metric, ended
+from autobct.integrations._evaluation import Evaluation, begun, check_metric
 from autobct.integrations._loop import until_it_stops
 from autobct.tuning.explain import Explanation
 from autobct.tuning.limits import Deadline
@@ -21,17 +21,24 @@ from autobct.tuning.scale import Affine, AffineLog
 from autobct.tuning.space import Space
 from autobct.tuning.tuner import Tuner
 
+_INSTALL = "install it with: pip install 'autobct[sklearn]'"
+
 try:
+    import sklearn
     from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils import check_random_state
     from sklearn.utils._param_validation import Interval, StrOptions
     from sklearn.utils.validation import check_is_fitted
 except ImportError as missing:
     raise ImportError(
-        "autobct.integrations.sklearn needs scikit-learn, which is not installed; "
-        "install it with: pip install 'autobct[sklearn]'",
-        name="sklearn",
+        f"autobct.integrations.sklearn needs scikit-learn, which is not installed; {_INSTALL}", name="sklearn"
     ) from missing
+
+if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
+    raise ImportError(
+        f"autobct.integrations.sklearn needs scikit-learn 1.9 or newer, found {sklearn.__version__}; {_INSTALL}",
+        name="sklearn",
+    )
 
 __all__ = ["AutoBCTSearchCV"]
 
@@ -57,8 +64,8 @@ class AutoBCTSearchCV(BaseSearchCV):
 
     After `fit`: all that scikit-learn's searches have, and besides
     result_:     the `Result`, as `tune` returns it;  why_: one sentence, why the search stopped
-    cv_results_: also has the columns `cost`; `autobct_expected_gain`, `autobct_expected_cost` and `autobct_price_of_run`
-                 as of the decision to evaluate a candidate; and `autobct_estimated_score`, from all candidates
+    cv_results_: with `cost`, with `autobct_expected_gain`, `autobct_expected_cost` and `autobct_price_of_run` as of the
+                 decision to evaluate a candidate, and with `autobct_estimated_score`, which counts all candidates
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -139,7 +146,11 @@ class AutoBCTSearchCV(BaseSearchCV):
         check_is_fitted(self)
         self.result_.report(path)
 
-    def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any = None) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what only the running `fit` needs: parallel folds get a copy of the search."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_evaluation"}
+
+    def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]], *, callback_ctx: Any) -> None:
         """One candidate at a time, until the tuner stops."""
         if isinstance(self.scoring, list | tuple | set | dict):
             check_metric(self.refit, self.scoring)
@@ -155,7 +166,7 @@ class AutoBCTSearchCV(BaseSearchCV):
         found = evaluation.candidates
         whole = super()._format_results(found.params, self.n_splits_, found.measured(self.error_score))
         evaluation.results.update(whole, **columns_of(self.result_))
-        ended(self, context)
+        context.call_on_fit_task_end(estimator=self)
 
     def _tuner(self) -> Tuner:
         space = Space.of(self.space)
