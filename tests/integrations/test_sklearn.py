@@ -87,7 +87,7 @@ def test_our_columns_are_those_of_the_decisions_and_runs() -> None:
     np.testing.assert_array_equal(columns["cost"], seconds)
     assert result.cost == pytest.approx(seconds.sum())
     assert result.charged > 0.0  # the time of deciding is part of the cost, as in tune
-    assert columns["autobct_estimated_score"][-1] == result.tuner.believed_score(result.history[-1].control)
+    assert columns["autobct_estimated_score"][-1] == result.tuner.estimated_score(result.history[-1].control)
 
 
 def test_it_stops_by_itself_and_says_why(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def columns_of(result: Result) -> dict[str, Any]:
         "autobct_expected_gain": _array(train.expected_gain for train in trains),
         "autobct_expected_cost": _array(train.expected_cost for train in trains),
         "autobct_price_of_run": _array(train.price_of_run for train in trains),
-        "autobct_estimated_score": _array(result.memory.believed_score(run.control) for run in result.history),
+        "autobct_estimated_score": _array(result.memory.estimated_score(run.control) for run in result.history),
     }
 
 
