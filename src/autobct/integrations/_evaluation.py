@@ -78,6 +78,6 @@ def check_metric(refit: object, metrics: Iterable[str]) -> None:
         )
 
 
-def begun(search: Any, above: Any, name: str, **told: Any) -> Any:
+def begun(search: Any, above: Any, name: str, **options: Any) -> Any:
     """A task below another one, of which scikit-learn's callbacks hear; end it with `call_on_fit_task_end`."""
-    return above.subcontext(task_name=name, **told).call_on_fit_task_begin(estimator=search)
+    return above.subcontext(task_name=name, **options).call_on_fit_task_begin(estimator=search)
