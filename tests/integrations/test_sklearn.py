@@ -31,7 +31,7 @@ import autobct
 from autobct import Categorical, Float, Int, Stop, Train
 from autobct.integrations._candidates import guess_of
 from autobct.integrations.sklearn import AutoBCTSearchCV
-from autobct.tuning.space import Space
+from autobct.tuning.space.space import Space
 
 ROOT = Path(__file__).parents[2]
 OURS = {

@@ -20,7 +20,7 @@ from tests.integrations.sklearn_cases import Threshold, X, search, y
 from autobct import Categorical, Float, Tuner
 from autobct.integrations import _loop
 from autobct.integrations._loop import Evaluated, until_it_stops
-from autobct.tuning.limits import Deadline
+from autobct.tuning.units.limits import Deadline
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more of the:UserWarning")  # of scores that are NaN
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from autobct.tuning.decision import Train
-from autobct.tuning.parameter import Categorical, Parameter
+from autobct.tuning.decide.decision import Train
 from autobct.tuning.result import Result
-from autobct.tuning.space import Space
+from autobct.tuning.space.parameter import Categorical, Parameter
+from autobct.tuning.space.space import Space
 
 __all__ = ["Candidates", "FixedSplits", "columns_of", "guess_of"]
 

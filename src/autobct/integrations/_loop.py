@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from autobct.tuning.decision import Decision, Train
-from autobct.tuning.limits import Deadline, Left
+from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.result import Result
 from autobct.tuning.training import Times, the_same_again
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Deadline, Left
 
 __all__ = ["Evaluated", "until_it_stops"]
 

@@ -14,12 +14,12 @@ import numpy as np
 from autobct.integrations._candidates import columns_of, guess_of
 from autobct.integrations._evaluation import Evaluation, begun, check_metric
 from autobct.integrations._loop import until_it_stops
-from autobct.tuning.explain import Explanation
-from autobct.tuning.limits import Deadline
-from autobct.tuning.price import Price
-from autobct.tuning.scale import Affine, AffineLog
-from autobct.tuning.space import Space
+from autobct.tuning.decide.explain import Explanation
+from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Deadline
+from autobct.tuning.units.price import Price
+from autobct.tuning.units.scale import Affine, AffineLog
 
 _INSTALL = "install it with: pip install 'autobct[sklearn]'"
 
