@@ -141,3 +141,11 @@ def test_what_is_said_of_a_run_is_what_is_drawn():
     assert min(surface, last.score) - 1e-12 <= last.believed <= max(surface, last.score) + 1e-12
     explanation = tuner.explain()
     np.testing.assert_allclose(explanation.expected_scores, run_score(known, explanation.controls)[2], rtol=1e-9)
+
+
+def test_an_estimate_is_not_cut_off_above_a_run_that_was_far_worse():
+    tuner = autobct.Tuner(THREE, price=1e-3, score_range=(0.9, 1.0))
+    for score in (0.95, 0.627, 0.96):
+        tuner.tell(tuner.ask(), score=score, cost=1.0)
+    bad = tuner.history[1]
+    assert tuner.estimated_score(bad.control) < 0.9

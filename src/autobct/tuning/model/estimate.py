@@ -51,8 +51,9 @@ def _shown(known: Learned, scores: Array) -> Array:
     """Scores in model units, in the user's and within what scores can be."""
     if known.evidence is not None and known.scores:
         scores = np.maximum(scores, max(known.scores.values()) - DIVERGED)
-    low, high = score_bounds(known.problem)
-    return np.clip(known.problem.score_scale.to_raw(np.asarray(scores)), low, high)
+    scale, (low, high) = known.problem.score_scale, score_bounds(known.problem)
+    seen = [float(scale.to_raw(score)) for score in known.scores.values()]
+    return np.clip(scale.to_raw(np.asarray(scores)), min([low, *seen]), max([high, *seen]))
 
 
 def score_bounds(problem: ScaledProblem) -> tuple[float, float]:
