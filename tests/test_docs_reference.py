@@ -12,6 +12,7 @@ from tools.docstrings import listed
 from typer.main import get_command
 
 import autobct
+import autobct.integrations.optuna
 import autobct.plot
 import autobct.run
 from autobct.cli import app
@@ -24,6 +25,8 @@ def test_every_public_name_is_in_the_reference_once() -> None:
     public = [f"autobct.{name}" for name in autobct.__all__] + [f"autobct.run.{name}" for name in autobct.run.__all__]
     others = ("autobct.belief.", "autobct.plot", "autobct.integrations.")
     assert sorted(public) == sorted(name for name in NAMED if not name.startswith(others))
+    hosts = [f"autobct.integrations.optuna.{name}" for name in autobct.integrations.optuna.__all__]
+    assert hosts == [name for name in NAMED if name.startswith("autobct.integrations.optuna.")]
     assert len(NAMED) == len(set(NAMED))
 
 

@@ -506,3 +506,27 @@ def test_one_diverged_score_does_not_bend_the_belief_elsewhere(first: bool, dive
     assert tuner.best is not None
     assert tuner.best.score == pytest.approx(max(r.score for r in tuner.history if r.score is not None), abs=0.05)
     assert tuner.believed_score(tuner.best.control) == pytest.approx(tuner.best.score, abs=0.2)
+
+
+def test_a_run_chosen_elsewhere_counts_once_its_control_is_admitted() -> None:
+    tuner = Tuner(LINE, price=0.01)
+    control = np.array([0.12345])
+    run = autobct.Run(0, {"x": 0.12345}, control, *hill({"x": 0.12345}), None, float("nan"))
+    with pytest.raises(ValueError, match="no candidate of this tuner"):
+        tuner.replay([run])
+    tuner.admit(control)
+    tuner.replay([run])
+    other = Tuner(LINE, price=0.01, candidates=np.concatenate([Tuner(LINE, price=0.01).problem.controls, [control]]))
+    other.replay([run])
+    assert numbers(tuner.ask()) == numbers(other.ask())
+    before = tuner.memory
+    tuner.admit(control)
+    assert tuner.memory is before
+    with pytest.raises(ValueError, match="no candidate of this tuner"):
+        tuner.admit(np.array([0.1, 0.2]))
+
+
+def test_a_row_that_is_not_in_the_table_is_not_admitted() -> None:
+    tuner = Tuner(autobct.Table([{"x": 0.0}, {"x": 1.0}]), price=0.01)
+    with pytest.raises(ValueError, match="no candidate of this tuner"):
+        tuner.admit(np.array([0.5]))

@@ -17,6 +17,7 @@ from autobct.tuning.model.estimate import estimated_score
 from autobct.tuning.model.measured import score_at
 from autobct.tuning.model.posterior import Learned, extended
 from autobct.tuning.problem import ScaledProblem, deciding_for, is_spread
+from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import notes_of
 from autobct.value.simulate import KEPT
 
@@ -103,6 +104,16 @@ class Memory:
         asked = max(self.asked, train.trial + 1)
         return replace(self, pending={**self.pending, train.trial: train}, asked=asked, heard=len(self.runs))
 
+    def admitting(self, control: Array) -> Memory:
+        """With one more candidate; the same where it is one already, or any control may be one."""
+        problem = self.problem
+        if is_candidate(problem, control):
+            return self
+        if np.shape(control) != (problem.space.dim,) or isinstance(problem.space, Table):
+            check_control(problem, control)
+        admitted = replace(problem, controls=np.concatenate([problem.controls, np.asarray(control)[None]]))
+        return replace(self, known=replace(self.known, problem=admitted))
+
     def told(self, run: Run) -> Memory:
         """After a run was told, one that was asked for or one that was made before."""
         number, place = len(self.runs), place_of(run.control)
@@ -183,9 +194,14 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
 
 def check_control(problem: ScaledProblem, control: Array) -> None:
     """Where candidates are searched for, any control may be one; otherwise it must be among them."""
-    searched = is_spread(problem) and np.shape(control) == (problem.space.dim,)
-    if not searched and not np.any(np.all(problem.controls == control, axis=-1)):
+    if not is_candidate(problem, control):
         raise ValueError(f"no candidate of this tuner is at {np.asarray(control).tolist()}; is it from another space?")
+
+
+def is_candidate(problem: ScaledProblem, control: Array) -> bool:
+    """Whether a control is among the candidates, or may come to be where these are searched for."""
+    searched = is_spread(problem) and np.shape(control) == (problem.space.dim,)
+    return searched or bool(np.any(np.all(problem.controls == control, axis=-1)))
 
 
 def place_of(control: Array) -> bytes:

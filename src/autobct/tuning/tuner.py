@@ -196,15 +196,11 @@ class Tuner:
 
     def _assess_now(self) -> tuple[Assess, str]:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
-        plan, problem = self._plan, self._memory.problem
-        if plan.policy is not None:
+        policy, seed, problem = self._plan.policy, self._plan.seed, self._memory.problem
+        if policy is not None:
             problem = self.problem if is_spread(problem) else problem
         if self._policy is None or self._policy[0] is not problem:
-            chosen = (
-                default_policy(problem, plan.seed)
-                if plan.policy is None
-                else own_policy(plan.policy, problem, plan.seed)
-            )
+            chosen = default_policy(problem, seed) if policy is None else own_policy(policy, problem, seed)
             self._policy = (problem, *chosen)
         return self._policy[1:]
 
@@ -219,6 +215,10 @@ class Tuner:
         """Register a run that was decided elsewhere, e.g. by an earlier process; report its outcome with `tell`."""
         check_control(self._memory.problem, train.control)
         self._memory = self._memory.started(train)
+
+    def admit(self, control: Array) -> None:
+        """Make a control (p,) a candidate if it is none, e.g. before a run that was chosen elsewhere is replayed."""
+        self._memory = self._memory.admitting(control)
 
     def replay(self, history: Iterable[Run]) -> None:
         """Add earlier runs, in order, as if they had been made with `ask` and `tell`."""
@@ -265,8 +265,7 @@ class Tuner:
         """An independent tuner in the same state.
 
         price: at another price, with the same posterior and without limits
-        fresh: in the state before the first run
-        fixed: with ranges that no run widens
+        fresh: in the state before the first run;  fixed: with ranges that no run widens
         """
         plan, memory, problem = self._plan, self._memory, self._memory.problem
         if fixed:

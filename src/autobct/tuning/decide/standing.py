@@ -14,14 +14,16 @@ from autobct.belief.gaussian import Belief, Gaussian, Seen
 from autobct.belief.kalman import update
 from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
-from autobct.tuning.decide.decision import Stop
-from autobct.tuning.decide.position import Position
+from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import to_scores
 from autobct.tuning.model.feasibility import chances
 from autobct.tuning.model.measured import score_at
 from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.space.candidates import distinct
 from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
+from autobct.value.assessment import by_ei_per_cost
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
 
@@ -169,6 +171,15 @@ def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, 
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
     )
+
+
+def run_at(memory: Memory, control: Array) -> Train:
+    """What a run at any control (p,) is expected to gain and to cost, one run ahead, whoever chooses it."""
+    finished = [memory.control(place) for place in memory.finished]
+    candidates = Candidates.of(replace(memory.problem, controls=distinct([*finished, control])))
+    position = position_of(memory, candidates, None)
+    where = candidates.places[place_of(control)]
+    return train_at(position, where, float(assessed(position, by_ei_per_cost).value[where]))
 
 
 def reason_to_stop(memory: Memory, candidates: Candidates, limits: Limits) -> Stop | None:

@@ -1,0 +1,129 @@
+"""A tuner that follows the trials of a study; a decision after the same trials is made once."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from optuna.trial import FrozenTrial
+
+from autobct.integrations._optuna_trials import Reader, Trials
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.standing import run_at
+from autobct.tuning.history import Run
+from autobct.tuning.space.space import Space
+from autobct.tuning.tuner import Tuner
+
+_SNAPSHOTS = 32  # trials that may finish out of order without all being learned again
+
+PROPOSALS = 10
+"""Trials of another sampler that show what its next one is worth.  docs/decisions/terminator.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A tuner after so many runs, and what was expected of the last of them before it was made; None of the first."""
+
+    runs: int
+    tuner: Tuner
+    expected: Train | None = None
+
+
+class Follower:
+    """The tuner of one search space that follows a study; what it keeps only saves time.
+
+    others: another sampler makes the suggestions, so a run that only this tuner would choose is no reason to go on
+    """
+
+    def __init__(self, start: Tuner, space: Space, *, others: bool = False) -> None:
+        self._others = others
+        self._reader = Reader(space)
+        self._runs: tuple[Run, ...] = ()
+        self._start = Stand(0, start)
+        self._stands: deque[Stand] = deque([self._start], maxlen=_SNAPSHOTS)
+        self._last: tuple[Trials, Decision] | None = None
+        self._warned = 0
+
+    def decision(self, trials: Sequence[FrozenTrial], apart: int | None) -> Decision:
+        """What to do next.  apart: the number of the running trial that is decided on."""
+        seen = self._reader.read(trials, apart)
+        if self._last is None or not _same(self._last[0], seen):
+            self._warn(seen)
+            self._last = (seen, self._decided(seen))
+        return self._last[1]
+
+    def _decided(self, seen: Trials) -> Decision:
+        followed = self._followed(seen.runs)
+        _ = followed.candidates  # searched for once, for all decisions after these runs
+        tuner = followed.twin()
+        tuner.charge(seen.outside[0])
+        for train in seen.running:
+            tuner.admit(train.control)
+            tuner.adopt(train)
+        decision = tuner.peek()
+        return self._as_others(decision) if self._others and isinstance(decision, Train) else decision
+
+    def _followed(self, runs: tuple[Run, ...]) -> Tuner:
+        """A tuner after these runs, from the longest beginning that is known."""
+        pairs = zip(runs, self._runs, strict=False)
+        same = next((n for n, (new, old) in enumerate(pairs) if new is not old), min(len(runs), len(self._runs)))
+        while self._stands and self._stands[-1].runs > same:
+            self._stands.pop()
+        if not self._stands:
+            self._stands.append(self._start)
+        for run in runs[self._stands[-1].runs :]:
+            self._stands.append(self._after(self._stands[-1], run))
+        self._runs = runs
+        return self._stands[-1].tuner
+
+    def _after(self, stand: Stand, run: Run) -> Stand:
+        tuner, memory = stand.tuner.twin(), stand.tuner.memory
+        expected = run_at(memory, run.control) if self._others and memory.best is not None else None
+        tuner.admit(run.control)
+        tuner.replay([_learnable(tuner, run)])
+        return Stand(stand.runs + 1, tuner, expected)
+
+    def _as_others(self, decision: Train) -> Decision:
+        """To stop if the last suggestions of the other sampler were not worth their price when they were made."""
+        last = [stand.expected for stand in self._stands if stand.expected is not None][-PROPOSALS:]
+        if len(last) < PROPOSALS:
+            return decision
+        gain, price = fmean(train.expected_gain for train in last), fmean(train.price_of_run for train in last)
+        if gain > price:
+            return decision
+        note = (
+            f"The last {PROPOSALS} trials were each expected to gain {gain:.3g} for a cost worth {price:.3g}. "
+            f"AutoBCTSampler would continue: {decision.why}"
+        )
+        return Stop("not worth it", len(self._runs), decision.stop_value, note=note)
+
+    def _warn(self, seen: Trials) -> None:
+        count = seen.outside[1]
+        if count > self._warned and any(run.score is not None for run in seen.runs):
+            self._warned = count
+            warnings.warn(
+                f"{count} finished trial(s) lie outside the search space and are left out of the model; "
+                "their cost counts towards max_cost.",
+                stacklevel=2,
+            )
+
+
+def _same(first: Trials, second: Trials) -> bool:
+    """Whether nothing has happened in between; a trial that was read before is the same run."""
+    under_way = [[(train.trial, train.control.tobytes()) for train in seen.running] for seen in (first, second)]
+    known = len(first.runs) == len(second.runs) and all(a is b for a, b in zip(first.runs, second.runs, strict=True))
+    return known and under_way[0] == under_way[1] and first.outside == second.outside
+
+
+def _learnable(tuner: Tuner, run: Run) -> Run:
+    """The run, or a failed one where a score cannot be on the scale: zero on a log scale."""
+    if run.score is None:
+        return run
+    try:
+        tuner.memory.problem.score_observed(run.score)
+    except ValueError as wrong:
+        return Run(run.trial, run.params, run.control, None, run.cost, str(wrong), run.believed)
+    return run
