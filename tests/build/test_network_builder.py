@@ -217,7 +217,8 @@ def test_torch_and_numpy_play_the_same_policy(tmp_path, recall):
     terms = Terms(0.16, recall=recall, overhead=spec.overhead)
     start = stack_priors([prior], game)
     policy = mapped(value_map)(references_first(spec.references, controls), 0)
-    for made, close in ((0, 5e-3), (1, 1e-4), (2, 1e-4), (9, 1e-4)):  # the first: fewer controls in NumPy
+    # In NumPy the first run looks at fewer controls, and once the map is used up depth 2 does, at other inner controls.
+    for made, close in ((0, 5e-3), (1, 1e-4), (2, 5e-3), (9, 5e-3)):
         expected = shrinking_in_torch(values_of(value_map, "cpu"))(game, start, made)[0].detach().numpy()
         assert policy(state, terms, made).value == pytest.approx(expected, abs=close)
 
