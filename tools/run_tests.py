@@ -23,6 +23,7 @@ LEAST = 95.0
 _MOST_CORES = 8
 _OFTEN = 15.0  # seconds between two lines of progress
 
+_REASONS = 2  # for skipping, that the last line names
 _QUICK = ("-m", "not slow and not heavy", "--cov", "--cov-report=term", f"--cov-fail-under={LEAST:g}")
 _SLOW = ("-m", "slow or heavy")
 _LEFT_OUT = "Slow tests, and those that need torch, were left out: make test-slow runs them."
@@ -124,8 +125,10 @@ def _skipped(reports: Sequence[Any]) -> str:
     reasons = {(report.nodeid, _reason(report)) for report in reports}
     if not reasons:
         return ""
-    told = Counter(reason for _, reason in reasons)
-    return f" ({len(reasons)} skipped: {'; '.join(reason for reason, _ in told.most_common())})"
+    counted = [reason for reason, _ in Counter(reason for _, reason in reasons).most_common()]
+    if len(counted) > _REASONS:
+        counted[_REASONS:] = [f"{len(counted) - _REASONS} other reasons"]
+    return f" ({len(reasons)} skipped: {'; '.join(counted)})"
 
 
 def _reason(report: Any) -> str:
