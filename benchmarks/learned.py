@@ -46,12 +46,6 @@ from autobct.tuning.space.candidates import around, spread
 
 SCORES = unsquash((SCORE_EDGES[1:] + SCORE_EDGES[:-1]) / 2)
 COSTS = np.exp((COST_EDGES[1:] + COST_EDGES[:-1]) / 2)
-FOLDS = {
-    "fold-0": ("lcbench", "svm", "xgb_mnist"),
-    "fold-1": ("rbv2_xgboost", "network", "iaml_glmnet"),
-    "fold-2": ("hpobench_mlp", "forest", "linear"),
-    "fold-3": ("xgb_icml2020", "boosting", "neighbours"),
-}
 
 
 def layout_of(space: autobct.Space) -> Layout:
@@ -177,22 +171,11 @@ def learned_tuner(
 
 def _next(mind: Mind, space: Any, even: Any, runs: Any, rng: Any, rule: str, tail: float, noisy: bool) -> Any:
     made = np.array([r[0] for r in runs])
-    shares, _ = mind.predicted(made)
-    means = shares @ SCORES
-    best = means.max()
-    gain = np.maximum(SCORES - best, 0.0)
-    noise = mind.noise(made) if noisy else 0.0
+    means = mind.predicted(made)[0] @ SCORES
+    best, noise = means.max(), mind.noise(made) if noisy else 0.0
 
     def values(controls: Any) -> tuple[Any, Any]:
-        shares, costs = mind.predicted(controls, tail)
-        if noisy:
-            middle = shares @ SCORES
-            width = spread2(shares)
-            kept = np.sqrt(width / (width + noise + 1e-12))[:, None]
-            moved = middle[:, None] + kept * (SCORES - middle[:, None])
-            ei = np.sum(shares * np.maximum(moved - best, 0.0), axis=1)
-        else:
-            ei = shares @ gain
+        ei, costs = gains_at(mind, best, noise, controls, tail)
         return ei - costs, (ei / costs if rule == "ratio" else ei - costs)
 
     found, (net, rank) = even, values(even)
@@ -206,10 +189,8 @@ def _next(mind: Mind, space: Any, even: Any, runs: Any, rng: Any, rule: str, tai
     return found[key.argmax()] if (net > 0).any() else None
 
 
-def gains_at(mind: Mind, made: Any, controls: Any, tail: float = 0.005) -> tuple[Any, Any]:
-    """Expected improvement and cost at controls, in kappa, noise considered."""
-    best = (mind.predicted(made)[0] @ SCORES).max()
-    noise = mind.noise(made)
+def gains_at(mind: Mind, best: float, noise: float, controls: Any, tail: float = 0.005) -> tuple[Any, Any]:
+    """Expected improvement on the incumbent and cost at controls, in kappa.  noise: variance of an observed score."""
     shares, costs = mind.predicted(controls, tail)
     middle, width = shares @ SCORES, spread2(shares)
     kept = np.sqrt(width / (width + noise + 1e-12))[:, None]
@@ -242,7 +223,9 @@ def mixed_tuner(network: Network, *, weight: float = 0.5, told: bool = True, how
                 price = run_price(position.state, problem.terms) * unit
                 mind = Mind(network, layout, runs, question.price, question.score_range if told else None)
                 kappa = question.price * np.exp(np.mean(np.log([r[2] for r in runs])))
-                gain, cost = gains_at(mind, np.array([r[0] for r in runs]), problem.controls)
+                made = np.array([r[0] for r in runs])
+                best = (mind.predicted(made)[0] @ SCORES).max()
+                gain, cost = gains_at(mind, best, mind.noise(made), problem.controls)
                 if how == "mean":
                     both = (1 - weight) * ei + weight * kappa * gain
                 else:
@@ -296,7 +279,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "surrogate"))
-    from benchmark_tasks import all_names
+    from benchmark_tasks import FOLDS, all_names
 
     members: dict[str, list[str]] = {}
     for name in all_names(asked.data):

@@ -12,6 +12,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import families
 from tasks import Task, everything, named
 
+FOLDS = {
+    "fold-0": ("lcbench", "svm", "xgb_mnist"),
+    "fold-1": ("rbv2_xgboost", "network", "iaml_glmnet"),
+    "fold-2": ("hpobench_mlp", "forest", "linear"),
+    "fold-3": ("xgb_icml2020", "boosting", "neighbours"),
+}
+"""Families that the network of a fold never sees; the one of all families belongs to none."""
+
 SIZES = (4, 8, 12, 16, 20, 24)
 """Of xgb_mnist besides the largest: other sizes of the same table."""
 

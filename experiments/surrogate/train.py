@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from benchmark_tasks import FOLDS
 from checkpoints import load, save, ship
 from episodes import lesson
 from model import BEFORE, COST_BINS, SCORE_BINS, Network
@@ -27,14 +28,6 @@ from tables import FAMILIES
 from torch import Tensor
 from torch.nn import functional as F
 
-FOLDS = {
-    "fold-0": ("lcbench", "svm", "xgb_mnist"),
-    "fold-1": ("rbv2_xgboost", "network", "iaml_glmnet"),
-    "fold-2": ("hpobench_mlp", "forest", "linear"),
-    "fold-3": ("xgb_icml2020", "boosting", "neighbours"),
-    "all": (),
-}
-"""Families that a network never sees."""
 BATCH, REAL = 768, 0.4
 _RATE, _WARM, _DECAY = 1e-3, 500, 0.999
 _CHUNK = 8192
@@ -203,7 +196,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=500.0)
     parser.add_argument("--span", type=float, help="length of the whole schedule; --seconds if not given")
     parser.add_argument("--begun", type=float, default=0.0)
-    parser.add_argument("--folds", default=",".join(FOLDS))
+    parser.add_argument("--folds", default=",".join([*FOLDS, "all"]))
     parser.add_argument("--tasks", type=int, default=1 << 20)
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--layers", type=int, default=4)
@@ -222,7 +215,7 @@ def main() -> None:
     settings = {"width": told.width, "layers": told.layers, "heads": told.width // 32, "hidden": 2 * told.width}
     pupils = []
     for name in told.folds.split(","):
-        source = Source(made, real, None if real is None else chances(real, FOLDS[name]))
+        source = Source(made, real, None if real is None else chances(real, FOLDS.get(name, ())))
         pupil = Pupil(name, source, device, settings)
         if told.resume is not None:
             load(told.resume / f"{name}.checkpoint", pupil)
@@ -250,7 +243,7 @@ def main() -> None:
         network = pupil.averaged()
         note = {
             "fold": pupil.name,
-            "held out": " ".join(FOLDS[pupil.name]),
+            "held out": " ".join(FOLDS.get(pupil.name, ())),
             "steps": str(steps),
             "seconds": f"{told.begun + told.seconds:.0f}",
             "seed": str(told.seed),
@@ -259,7 +252,7 @@ def main() -> None:
         ship(told.out / f"{pupil.name}.surrogate", network, note)
         rows = {"simulated": judged(network, made)}
         if real is not None:
-            for name in FOLDS[pupil.name]:
+            for name in FOLDS.get(pupil.name, ()):
                 here = real.family == FAMILIES.index(name)
                 if here.any():
                     rows[name] = judged(network, real[here])
