@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def save(file: Path, pupil: Pupil) -> None:
-    """Weights and the optimiser's moments."""
+    """Weights, and the optimiser's moments in half precision."""
     tensors = {}
     for name, parameter in pupil.network.named_parameters():
         state = pupil.optimiser.state[parameter]
@@ -24,7 +24,10 @@ def save(file: Path, pupil: Pupil) -> None:
         tensors[f"m.{name}"] = state["exp_avg"]
         tensors[f"v.{name}"] = state["exp_avg_sq"].sqrt()
         tensors["step"] = state["step"].reshape(1)
-    file.write_bytes(pack({name: _array(t) for name, t in tensors.items()}, {"kind": "checkpoint"}))
+    arrays = {
+        name: _array(t).astype(np.float16 if name[:2] in ("m.", "v.") else np.float32) for name, t in tensors.items()
+    }
+    file.write_bytes(pack(arrays, {"kind": "checkpoint"}))
 
 
 def load(file: Path, pupil: Pupil) -> None:
@@ -37,8 +40,8 @@ def load(file: Path, pupil: Pupil) -> None:
             pupil.average[place].copy_(parameter)
             pupil.optimiser.state[parameter] = {
                 "step": torch.tensor(float(tensors["step"][0]), device=device),
-                "exp_avg": torch.from_numpy(tensors[f"m.{name}"].copy()).to(device),
-                "exp_avg_sq": torch.from_numpy(tensors[f"v.{name}"].copy()).to(device).square(),
+                "exp_avg": torch.from_numpy(tensors[f"m.{name}"].copy()).float().to(device),
+                "exp_avg_sq": torch.from_numpy(tensors[f"v.{name}"].copy()).float().to(device).square(),
             }
 
 

@@ -68,3 +68,28 @@ def yardsticks(score: Tensor, log_cost: Tensor, even: int) -> tuple[Tensor, Tens
     """Range of scores and log median cost, from (T, P)."""
     low = torch.quantile(score[:, :even].float(), 0.1, dim=1)
     return (score.max(dim=1).values - low).clamp_min(1e-9), log_cost[:, :even].median(dim=1).values
+
+
+def bent(pool: Pool) -> Pool:
+    """Real tasks with their scores bent upwards or downwards, every other one left as it is: order stays, shape does not.
+
+    Between its lowest and highest score a task becomes (exp(a z) - 1) / (exp(a) - 1), beyond them it stays straight.
+    """
+    low, high = pool.score.amin(dim=1, keepdim=True), pool.score.amax(dim=1, keepdim=True)
+    width = (high - low).clamp_min(1e-9)
+    bend = 8.0 * torch.rand_like(low) - 4.0
+    bend = torch.where(bend.abs() < 0.1, 0.1, bend) * (torch.rand_like(low) < 0.5) + 1e-3
+
+    def moved(score: Tensor) -> Tensor:
+        z = (score - low) / width
+        inside = torch.expm1(bend * z.clamp(0.0, 1.0)) / torch.expm1(bend)
+        return inside + (z - z.clamp(0.0, 1.0))
+
+    return replace(
+        pool,
+        score=moved(pool.score),
+        seen=moved(pool.seen),
+        scale=(1.0 - moved(high - pool.scale[:, None])).clamp_min(1e-6)[:, 0],
+        low=moved(pool.low[:, None])[:, 0],
+        high=moved(pool.high[:, None])[:, 0],
+    )

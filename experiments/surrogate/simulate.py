@@ -314,11 +314,11 @@ class Cost:
         usual = draw.uniform(SLOTS)
         size = kinds.ratio * (1.3 * draw.uniform(SLOTS)) * torch.exp(0.4 * draw.normal(1))
         grows = torch.where(usual < 0.65, size, torch.where(usual < 0.78, -0.8 * size, 0.1 * draw.normal(SLOTS)))
-        other = draw.normal(SLOTS) * torch.where(draw.uniform(SLOTS) < 0.2, 1.2, 0.15)
+        other = draw.normal(SLOTS) * torch.where(draw.uniform(SLOTS) < 0.25 + 0.15 * kinds.log, 1.4, 0.15)
         grows = torch.where(kinds.whole > 0, grows, other)
         flat = torch.where(draw.uniform() < 0.15, 0.1, 1.0)[:, None]
         self.grows = (grows * flat * kinds.exists).clamp(-5.0, 6.0)
-        self.waves, self.rough = Waves(draw, kinds, 0.3), draw.log_uniform(0.02, 0.7)[:, None] * flat
+        self.waves, self.rough = Waves(draw, kinds, 0.3), draw.log_uniform(0.02, 1.2)[:, None] * flat
         self.fixed = torch.where(draw.uniform() < 0.35, draw.log_uniform(0.02, 2.0), 1e-6)[:, None]
 
     def __call__(self, place: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from cube import unit_of
+from cube import Space, unit_of
 from families import SPACES
 from surfaces import Table
 from tasks import Task
@@ -54,7 +54,7 @@ def piece(job: tuple[str, str, int]) -> dict[str, Any] | None:
     if np.ptp(scores) < 1e-6:
         return None
     keep = [p for p, h in zip(task.space.values(), held, strict=True) if not h]
-    place, facts = _slots(task, points, held)
+    place, facts = slots({n: p for (n, p), h in zip(task.space.items(), held, strict=True) if not h}, points[:, ~held])
     low, high = task.score_range
     return {
         "place": place.astype(np.float16),
@@ -131,10 +131,9 @@ class Trail:
         return np.clip(base + turned * moves, 0.0, 1.0 - 1e-9)
 
 
-def _slots(task: Task, points: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places (P, S) and facts (S, 5) of what is not held."""
-    space = {n: p for (n, p), h in zip(task.space.items(), held, strict=True) if not h}
-    unit = unit_of(space, points[:, ~held])
+def slots(space: Space, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places (P, S) and facts (S, 5).  points: (P, d)."""
+    unit = unit_of(space, points)
     place, facts = np.zeros((len(points), SLOTS)), np.zeros((SLOTS, 5))
     at = 0
     for parameter in space.values():

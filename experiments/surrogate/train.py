@@ -22,13 +22,13 @@ from benchmark_tasks import FOLDS
 from checkpoints import load, save, ship
 from episodes import lesson
 from model import BEFORE, COST_BINS, SCORE_BINS, Network
-from pool import Pool, joined
+from pool import Pool, bent, joined
 from simulate import simulated
 from tables import FAMILIES
 from torch import Tensor
 from torch.nn import functional as F
 
-BATCH, REAL = 768, 0.4
+BATCH, REAL = 768, 0.5
 _RATE, _WARM, _DECAY = 1e-3, 500, 0.999
 _CHUNK = 8192
 
@@ -36,6 +36,7 @@ _CHUNK = 8192
 def losses(logits: Tensor, task: object) -> Tensor:
     """Negative log densities, means over what can be predicted: score, log cost, failing, and both before any run."""
     score, cost, fails, before = logits.float().split([SCORE_BINS, COST_BINS, 1, BEFORE], dim=-1)
+    spread = before[..., 2:].clamp_min(-2.5)
     begun = task.begun[:, None].float()
     finishes = 1.0 - task.fails
     known = begun * finishes
@@ -43,10 +44,7 @@ def losses(logits: Tensor, task: object) -> Tensor:
     def mean(values: Tensor, weights: Tensor) -> Tensor:
         return (values * weights).sum() / weights.sum().clamp_min(1.0)
 
-    first = (
-        0.5 * (((task.before - before[..., :2]) / torch.exp(before[..., 2:])).square().clamp_max(100.0))
-        + before[..., 2:]
-    )
+    first = 0.5 * (((task.before - before[..., :2]) / torch.exp(spread)).square().clamp_max(100.0)) + spread
     return torch.stack(
         [
             mean(F.cross_entropy(score.flatten(0, 1), task.score.flatten(), reduction="none").view_as(known), known),
@@ -80,7 +78,7 @@ class Source:
         if self.real is None or self.cumulative is None:
             return picks
         at = torch.searchsorted(self.cumulative, torch.rand(real, device=device)).clamp_max(len(self.real) - 1)
-        return joined([picks, self.real[at]])
+        return joined([picks, bent(self.real[at])])
 
 
 class Pupil:
@@ -118,7 +116,7 @@ class Pupil:
         parts = losses(logits, task)
         self.optimiser.zero_grad(set_to_none=True)
         sum(weight * part for weight, part in zip(WEIGHTS, parts, strict=True)).backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0, foreach=True)
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 0.5, foreach=True)
         self.optimiser.step()
         torch._foreach_lerp_(self.average, list(self.network.parameters()), 1.0 - _DECAY)
         self.running.lerp_(parts.detach(), 0.01)
@@ -166,10 +164,13 @@ def judged(network: Network, tasks: Pool, batches: int = 8) -> np.ndarray:
     return np.mean(found, axis=0)
 
 
-def real_tasks(file: Path, device: torch.device) -> Pool:
+def real_tasks(files: list[Path], device: torch.device) -> Pool:
     """The pieces of real tasks."""
-    with np.load(file, allow_pickle=False) as stored:
-        array = {key: torch.from_numpy(stored[key]) for key in stored.files}
+    parts = []
+    for file in files:
+        with np.load(file, allow_pickle=False) as stored:
+            parts.append({key: torch.from_numpy(stored[key]) for key in stored.files})
+    array = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
     fails = torch.zeros(array["score"].shape, dtype=torch.half)
     place = array["place"].float()
     log_cost = array["log_cost"]
@@ -181,7 +182,7 @@ def real_tasks(file: Path, device: torch.device) -> Pool:
 
 def chances(real: Pool, held: tuple[str, ...]) -> Tensor:
     """Cumulative probabilities of real tasks: the families that are not held out weigh alike."""
-    counts = torch.bincount(real.family, minlength=len(FAMILIES)).float()
+    counts = torch.bincount(real.family).float()
     weights = 1.0 / counts[real.family]
     for name in held:
         weights[real.family == FAMILIES.index(name)] = 0.0
@@ -190,12 +191,13 @@ def chances(real: Pool, held: tuple[str, ...]) -> Tensor:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--tables", type=Path, nargs="*", default=[], help="files of tables.py and live.py")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", type=Path)
     parser.add_argument("--seconds", type=float, default=500.0)
     parser.add_argument("--span", type=float, help="length of the whole schedule; --seconds if not given")
     parser.add_argument("--begun", type=float, default=0.0)
+    parser.add_argument("--rate", type=float, default=_RATE, help="highest learning rate")
     parser.add_argument("--folds", default=",".join([*FOLDS, "all"]))
     parser.add_argument("--tasks", type=int, default=1 << 20)
     parser.add_argument("--width", type=int, default=128)
@@ -207,7 +209,7 @@ def main() -> None:
     torch.set_float32_matmul_precision("high")
     rng = torch.Generator(device=device).manual_seed(told.seed + int(told.begun))
     made = joined([simulated(min(_CHUNK, told.tasks), device, rng) for _ in range(max(1, told.tasks // _CHUNK))])
-    real = None if told.tables is None else real_tasks(told.tables, device)
+    real = real_tasks(told.tables, device) if told.tables else None
     print(
         f"{len(made)} simulated, {0 if real is None else len(real)} real tasks, {time.monotonic() - start:.0f} s",
         flush=True,
@@ -224,7 +226,7 @@ def main() -> None:
     span, steps, said = told.span or told.seconds, 0, 0.0
     while (spent := time.monotonic() - start) < told.seconds:
         share = (told.begun + spent) / span
-        rate = _RATE * min(1.0, (steps + 1) / _WARM) * 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0)))
+        rate = told.rate * min(1.0, (steps + 1) / _WARM) * 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0)))
         for pupil in pupils:
             pupil.rate.fill_(max(rate, 1e-6))
             pupil.step()
