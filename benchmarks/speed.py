@@ -155,7 +155,7 @@ def main() -> None:
     for depth in (1, 2, 3):
         compared(rows, f"depth {depth}, last model, 101 controls", lookahead(depth), gp)
     for depth in (1, 2, 3):
-        compared(rows, f"depth {depth}, recall, 3 models in hand, 101 controls", lookahead(depth, recall=True), gp)
+        compared(rows, f"depth {depth}, recall, 3 models trained, 101 controls", lookahead(depth, recall=True), gp)
     compared(rows, "Tuner.ask, depth 2, 20 runs", decision_of(tuner_after(20)), gp)
     tpe = optuna_suggestion("TPESampler", 20)
     compared(rows, "Tuner.ask, depth 2, 20 runs; peer TPESampler", decision_of(tuner_after(20)), tpe)

@@ -32,7 +32,7 @@ from autobct.build.forests.cloud import (
 from autobct.value.assessment import Assessment, ByValue
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.lookahead.one_step import one_run_values
-from autobct.value.simulate import draw_luck, simulate
+from autobct.value.simulate import common_random_numbers, simulate
 from autobct.value.state import State, Terms, control_grid, stop_value, view
 
 
@@ -281,8 +281,8 @@ def test_policy_states_before_the_stop_are_those_of_the_simulation() -> None:
     """With past=0 a draw is in the cloud once for every decision to go on after its first run."""
     prior = paper_prior("synthetic")
     start = view(prior.belief, prior.model, grid(7))
-    luck = draw_luck(start, 50, 7, rng=np.random.default_rng(2))
-    runs = simulate(two_ahead, start, PAPER, luck).runs
+    common = common_random_numbers(start, 50, 7, rng=np.random.default_rng(2))
+    runs = simulate(two_ahead, start, PAPER, common).runs
     states = list(policy_states(two_ahead, prior, grid(7), PAPER, 50, 6, rng=np.random.default_rng(2), past=0))
     assert sum(len(state.score.mean) for state in states[1:]) == np.minimum(runs - 1, 6).sum()
     longer = list(policy_states(two_ahead, prior, grid(7), PAPER, 50, 6, rng=np.random.default_rng(2), past=1))

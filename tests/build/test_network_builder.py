@@ -231,10 +231,10 @@ def test_torch_and_numpy_play_the_same_policy(tmp_path, recall):
 def test_a_duel_is_a_function_of_its_seed(whole):
     value_map = read_map(whole).value_map
     values, prior = values_of(value_map, "cpu"), paper_prior("fraud")
-    one, same_luck, other = (
+    one, same_numbers, other = (
         torch_duel(value_map.spec, values, prior, 0.16, draws=20, seed=seed, device="cpu") for seed in (0, 0, 1)
     )
-    assert np.array_equal(one.net, same_luck.net)
+    assert np.array_equal(one.net, same_numbers.net)
     assert not np.array_equal(one.base_net, other.base_net)
     assert one.runs.min() >= 1
 

@@ -23,7 +23,7 @@ from autobct.value.assessment import Assessment
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value, successors, two_run_values
-from autobct.value.simulate import draw_luck, simulate
+from autobct.value.simulate import common_random_numbers, simulate
 from autobct.value.state import State, Terms, control_grid, view
 
 TERMS, PRIOR = Terms(0.16), paper_prior("synthetic")
@@ -179,10 +179,10 @@ def test_the_map_is_near_the_exact_value_and_keeps_the_order(cloud, others) -> N
 def test_its_policies_stop_and_beat_one_run(cloud) -> None:
     found = small_map(cloud)
     start = found.view(PRIOR.belief)
-    luck = draw_luck(start, 800, 8, rng=np.random.default_rng(3))
-    exact = simulate(found.exact(nodes=NODES), start, TERMS, luck)
+    common = common_random_numbers(start, 800, 8, rng=np.random.default_rng(3))
+    exact = simulate(found.exact(nodes=NODES), start, TERMS, common)
     assert exact.runs.max() == 3  # two values: three runs
-    single = simulate(replace(found, values=[]).exact(), start, TERMS, luck)
+    single = simulate(replace(found, values=[]).exact(), start, TERMS, common)
     assert np.all(single.runs == 1)
     gain = exact.net(TERMS) - single.net(TERMS)
     assert gain.mean() > 2 * gain.std() / np.sqrt(800)
@@ -191,8 +191,8 @@ def test_its_policies_stop_and_beat_one_run(cloud) -> None:
 def test_the_relaxed_policy_learns_less_when_damped(cloud) -> None:
     found = small_map(cloud)
     start = found.view(PRIOR.belief)
-    luck = draw_luck(start, 100, 8, rng=np.random.default_rng(4))
-    free, damped = (simulate(found.relaxed(nodes=NODES, damping=d), start, TERMS, luck) for d in (0.0, 0.2))
+    common = common_random_numbers(start, 100, 8, rng=np.random.default_rng(4))
+    free, damped = (simulate(found.relaxed(nodes=NODES, damping=d), start, TERMS, common) for d in (0.0, 0.2))
     assert damped.runs.mean() < free.runs.mean() < 8
 
 

@@ -59,8 +59,8 @@ def test_the_synthetic_rows(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["synthetic-map-2", "synthetic-map-4"])
 def test_map_and_on_the_fly_find_equally_good_forests(name: str) -> None:
-    """To a quarter of a percentage point of accuracy.  Hardly anything is left to luck here, so that even the smallest
-    difference is more than its standard error."""
+    """To a quarter of a percentage point of accuracy.  Hardly anything is left to chance here, so that even the
+    smallest difference is more than its standard error."""
     table(EXPERIMENTS[name])
     ours, theirs = played(name).summary, played("synthetic-otf").summary
     assert ours.score.mean == pytest.approx(theirs.score.mean, abs=0.005)

@@ -69,6 +69,6 @@ def random_belief(game: Game, rng: np.random.Generator) -> tuple[Belief, Model, 
 
 
 def random_map_state(game: Game, controls: Array, rng: np.random.Generator) -> tuple[State, Terms]:
-    """Such a belief at the controls, with a few models in hand."""
+    """Such a belief at the controls, with a few models trained."""
     belief, model, terms = random_belief(game, rng)
     return keep(view(belief, model, controls), rng.integers(-1, len(controls), 3)), terms

@@ -157,7 +157,7 @@ def opening(experiment: Experiment, player: Player) -> Opening:
     """Decide on the first run."""
     tuner = player.tuner(experiment)
     first = tuner.ask()
-    assert isinstance(first, Train)  # with nothing in hand there is nothing to stop with
+    assert isinstance(first, Train)  # without a model there is nothing to stop with
     return Opening(experiment, tuner, first)
 
 

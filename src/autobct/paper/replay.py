@@ -2,7 +2,7 @@
 
 Every control of the table has the same number of repeats, ordered by score.  A training at a recorded control is one of
 its repeats, drawn evenly; between recorded controls, score and seconds are interpolated linearly (in 2-D bilinearly)
-among the repeats of the same rank, so that there is as much luck between the controls as at them.
+among the repeats of the same rank, so that there is as much chance between the controls as at them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Replay:
         return int(self.columns["score"].shape[-1])
 
     def run(self, control: Array, trainings: int, *, seed: int, run: int) -> TrainingOutcome:
-        """Median score and total seconds of some trainings at a control; the same seed and run give the same luck."""
+        """Median score and total seconds of some trainings at a control; the same seed and run give the same."""
         ranks = np.random.default_rng((seed, run)).integers(self.repeats, size=trainings)
         drawn = {name: self.ranked(control, name)[ranks] for name in self.columns}
         extra = {name: float(np.median(values)) for name, values in drawn.items() if name not in ("score", "seconds")}

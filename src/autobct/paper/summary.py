@@ -61,7 +61,7 @@ class Tunings:
 
     @property
     def mean_nets(self) -> list[float] | None:
-        """The same with the average score of such a model, which no luck of the draw has chosen."""
+        """The same with the average score of such a model, which chance has not chosen."""
         if self.mean_scores is None:
             return None
         return [score - self.price * one.last.total for score, one in zip(self.mean_scores, self.played, strict=True)]

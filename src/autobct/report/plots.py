@@ -30,10 +30,10 @@ def history_figure(story: Story) -> Figure:
     """Every score against the cost so far, the estimated score of the best, and the value of continuing."""
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     panel: Axes = figure.subplots()
-    totals, going_on, in_hand = story.totals, story.going_on, story.in_hand
-    if np.isfinite(in_hand).any():
+    totals, going_on, incumbent = story.totals, story.going_on, story.incumbent
+    if np.isfinite(incumbent).any():
         panel.step(
-            totals, in_hand, where="post", color=_COLOURS["score"], linewidth=2, label="estimated score, best so far"
+            totals, incumbent, where="post", color=_COLOURS["score"], linewidth=2, label="estimated score, best so far"
         )
     if np.isfinite(going_on).any():
         panel.plot(totals, going_on, "o--", color=_GO, linewidth=1.2, markersize=5, label="value of continuing")

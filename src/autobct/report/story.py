@@ -143,9 +143,9 @@ class Story:
         return self._of_decisions(_going_on)
 
     @property
-    def in_hand(self) -> Array:
+    def incumbent(self) -> Array:
         """The estimated score of the best so far after 0, 1, 2, ... runs; NaN where there is none."""
-        decided = self._of_decisions(_in_hand)
+        decided = self._of_decisions(_incumbent)
         return np.where(np.isfinite(decided), decided, [self._hand(runs) for runs in range(len(self.past))])
 
     def _hand(self, runs: int) -> float:
@@ -170,7 +170,7 @@ def _going_on(decision: Decision | None) -> float | None:
     return None if going_on is None else going_on.value
 
 
-def _in_hand(decision: Decision | None) -> float | None:
+def _incumbent(decision: Decision | None) -> float | None:
     if decision is None:
         return None
     return decision.stop_value if isinstance(decision, Train) else decision.value

@@ -206,7 +206,7 @@ def _what_ifs(tuner: Tuner, prices: Sequence[Price]) -> tuple[WhatIf, ...]:
 
 
 def _what_if(tuner: Tuner, price: Price, begin: int) -> WhatIf:
-    """Play the runs again at another price until it would stop with a model in hand.  begin: runs it goes on after."""
+    """Play the runs again at another price until it would stop with a model.  begin: runs it goes on after."""
     game, known = tuner.twin(price, fresh=True), False
     game.replay(tuner.history[:begin])
     for run in tuner.history[begin:]:

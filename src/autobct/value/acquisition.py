@@ -113,10 +113,10 @@ def _stop_lines(state: State) -> tuple[Array, Array]:
     """Each returnable model's estimated score, a line in the surprise of a run at g.  (..., G, M + 1) each."""
     own, slopes = _stop_slopes(state)
     fresh = state.score.mean[..., None]
-    hand = kept_means(state)[..., None, :]
-    shape = np.broadcast_shapes(fresh.shape[:-1], hand.shape[:-1])
+    kept = kept_means(state)[..., None, :]
+    shape = np.broadcast_shapes(fresh.shape[:-1], kept.shape[:-1])
     intercepts = np.concatenate(
-        [np.broadcast_to(hand, (*shape, hand.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
+        [np.broadcast_to(kept, (*shape, kept.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
     )
     return intercepts, np.concatenate([slopes, np.broadcast_to(own, (*slopes.shape[:-1], 1))], axis=-1)
 

@@ -89,17 +89,17 @@ def view(belief: Belief, model: Model, controls: Array) -> State:
 
 
 def keep(state: State, indices: Indices) -> State:
-    """The same belief, with these candidates' models in hand.  indices: (..., M), -1 for none."""
+    """The same belief, with these candidates' models trained.  indices: (..., M), -1 for none."""
     return replace(state, kept=indices)
 
 
 def stop_value(state: State) -> Array:
-    """The reward of stopping now: the best believed score among the models in hand; -inf if none.  (...)."""
+    """The reward of stopping now: the best believed score of a model that may be returned; -inf if none.  (...)."""
     return np.asarray(kept_means(state).max(axis=-1, initial=-np.inf))
 
 
 def kept_means(state: State) -> Array:
-    """Believed scores of the models in hand: (..., M), -inf where there is none."""
+    """Believed scores of the models that may be returned: (..., M), -inf where there is none."""
     means = gather(state.score.mean, np.maximum(state.kept, 0))
     return np.where(state.kept >= 0, means, -np.inf)
 

@@ -26,7 +26,7 @@ from autobct.build.forests.features import weights_of
 from autobct.build.forests.shapes import Covariances, lkj, lkj_around, unimodal_shapes, wishart, wishart_around
 from autobct.build.mirror import images, mirror
 from autobct.value.assessment import Assess, Assessment, pick
-from autobct.value.simulate import draw_luck, rows, simulate
+from autobct.value.simulate import common_random_numbers, rows, simulate
 from autobct.value.state import State, Terms, control_grid, stop_value, view
 
 __all__ = [
@@ -230,16 +230,16 @@ def policy_states(
     past: int | None = None,
     batch: int = 500,
 ) -> Iterator[State]:
-    """The states a policy reaches from a prior in up to `runs` runs, the prior itself first, models in hand and all.
+    """The states a policy reaches from a prior in up to `runs` runs, the prior itself first, with their models.
 
     Where it would stop, it goes on with the control it thinks best, for `past` more runs (to the end if None): a map
     has to know what stopping is worth *more than*.  One state per draw and run; a batch holds one run of many draws.
     """
     start = view(prior.belief, prior.model, controls)
     for first in range(0, whole_number(draws, "draws", example=1000), batch):
-        luck = draw_luck(start, min(batch, draws - first), runs + 1, rng=rng)
+        common = common_random_numbers(start, min(batch, draws - first), runs + 1, rng=rng)
         seen: list[State] = []
-        simulate(_unstoppable(policy, runs, past, seen), start, terms, luck)
+        simulate(_unstoppable(policy, runs, past, seen), start, terms, common)
         yield from seen
 
 

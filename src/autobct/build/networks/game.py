@@ -2,7 +2,7 @@
 
 Beliefs are kept in weight space, where they are smallest; the lookahead works on them exactly as
 `autobct.value.lookahead.one_step` does, with the same symbols.  n: beliefs, G: controls, R: reference controls, A and
-B: score and cost nodes, M: models in hand.
+B: score and cost nodes, M: models trained so far.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Beliefs:
     """n beliefs and the terms each is played under.
 
     score_mean (n, J), score_cov (n, J, J), cost_mean, cost_cov;  price, score_noise, cost_noise (n,);
-    hand (n, M) controls whose models may be returned, -1 for none
+    kept (n, M) controls whose models may be returned, -1 for none
     """
 
     score_mean: Tensor
@@ -62,7 +62,7 @@ class Beliefs:
     price: Tensor
     score_noise: Tensor
     cost_noise: Tensor
-    hand: Tensor
+    kept: Tensor
 
     def __len__(self) -> int:
         return len(self.score_mean)
@@ -121,7 +121,7 @@ class Outlook:
     cost_sd (n, G, 1, 1, R); score_noise, cost_noise (n, 1, 1, 1)
     stop (n, G, A, 1): reward of stopping
     reach (n, G, A, 1, R): standard deviation of how far a run at a reference moves its score away from the best model
-    in hand, which moves with it: their improvement.  Of how far it moves at all, with nothing in hand
+    (the incumbent), which moves with it: their improvement.  Of how far it moves at all, without one
     """
 
     mean: Tensor
@@ -173,7 +173,7 @@ def look_ahead(game: Game, beliefs: Beliefs) -> tuple[Outlook, Tensor]:
     later_var = (cost_var[:, None, ref] - cost_gain**2).clamp(min=0)
     later_cost = cost[:, None, None, ref] + cost_gain[:, :, None] * w[:, None]  # (n, G, B, R)
     score_var = (var[:, None, ref] - gain**2).clamp(min=0)  # (n, G, R)
-    stop, held = _in_hand_after(game, beliefs, spread, step, gain)
+    stop, held = _incumbent_after(game, beliefs, spread, step, gain)
     view = Outlook(
         mean=(score[:, None, None, ref] + gain[:, :, None] * z[:, None])[:, :, :, None],
         price=run_prices(
@@ -191,8 +191,8 @@ def look_ahead(game: Game, beliefs: Beliefs) -> tuple[Outlook, Tensor]:
     return view, run_prices(game, cost, cost_var, noise[:, None], price[:, None])
 
 
-def _in_hand_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, gain: Tensor) -> tuple[Tensor, Tensor]:
-    """After a run at each control: the score of the best model in hand, its own or an earlier one, (n, G, A);
+def _incumbent_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, gain: Tensor) -> tuple[Tensor, Tensor]:
+    """After a run at each control: the score of the incumbent, its own or an earlier one, (n, G, A);
     and the covariance of that score with the scores at the references, (n, G, A or 1, R).
 
     spread (n, J, G): covariance of weights and scores;  step (n, G): sd of an observation;  gain (n, G, R)
@@ -201,13 +201,13 @@ def _in_hand_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, g
     score, own = beliefs.score_mean @ phi.T, (phi.T * spread).sum(1).clamp(min=0) / step
     fresh = score[:, :, None] + own[:, :, None] * z
     fresh_cov = (phi[game.references] @ spread).transpose(1, 2) - own[:, :, None] * gain  # (n, G, R)
-    if not game.recall or beliefs.hand.shape[1] == 0:
+    if not game.recall or beliefs.kept.shape[1] == 0:
         return fresh, fresh_cov[:, :, None]
-    index = beliefs.hand.clamp(min=0)  # (n, M)
+    index = beliefs.kept.clamp(min=0)  # (n, M)
     kept = phi[index]  # (n, M, J)
     kept_gain = ((kept @ spread) / step[:, None]).transpose(1, 2)  # (n, G, M)
     moved = torch.gather(score, 1, index)[:, None, :, None] + kept_gain[..., None] * z  # (n, G, M, A)
-    moved = moved.masked_fill((beliefs.hand < 0)[:, None, :, None], -torch.inf)
+    moved = moved.masked_fill((beliefs.kept < 0)[:, None, :, None], -torch.inf)
     kept_cov = (kept @ beliefs.score_cov @ phi[game.references].T)[:, None] - kept_gain[..., None] * gain[:, :, None]
     best = torch.cat([fresh[:, :, None], moved], 2).max(2)
     held = torch.cat([fresh_cov[:, :, None], kept_cov], 2)  # (n, G, M + 1, R)
@@ -215,7 +215,7 @@ def _in_hand_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, g
 
 
 def reach_of(var: Tensor, held: Tensor | float, noise: Tensor) -> Tensor:
-    """Standard deviation of the change of (score at a reference - score in hand) in a run at that reference.
+    """Standard deviation of the change of (score at a reference - incumbent's score) in a run at that reference.
 
     var, held: variance of the former and covariance of the two
     """
@@ -230,12 +230,12 @@ def q_values(game: Game, beliefs: Beliefs, value: Value) -> Tensor:
     return (worth * weights).sum((-2, -1)) - price
 
 
-def in_hand(game: Game, beliefs: Beliefs) -> Tensor:
-    """The reward of stopping now; -inf with nothing in hand.  (n,)."""
-    if beliefs.hand.shape[1] == 0:
+def incumbent(game: Game, beliefs: Beliefs) -> Tensor:
+    """The reward of stopping now; -inf without a model.  (n,)."""
+    if beliefs.kept.shape[1] == 0:
         return torch.full((len(beliefs),), -torch.inf, device=game.device)
     score = beliefs.score_mean @ game.features.T
-    kept = torch.gather(score, 1, beliefs.hand.clamp(min=0)).masked_fill(beliefs.hand < 0, -torch.inf)
+    kept = torch.gather(score, 1, beliefs.kept.clamp(min=0)).masked_fill(beliefs.kept < 0, -torch.inf)
     return kept.amax(1)
 
 
@@ -245,7 +245,7 @@ def observe(game: Game, beliefs: Beliefs, control: Tensor, score: Tensor, cost: 
     score_mean, score_cov = _kalman(beliefs.score_mean, beliefs.score_cov, phi, beliefs.score_noise, score)
     cost_mean, cost_cov = _kalman(beliefs.cost_mean, beliefs.cost_cov, phi, beliefs.cost_noise, cost)
     moved = replace(beliefs, score_mean=score_mean, score_cov=score_cov, cost_mean=cost_mean, cost_cov=cost_cov)
-    return replace(moved, hand=_hand(game, moved, control))
+    return replace(moved, kept=_kept(game, moved, control))
 
 
 def _kalman(mean: Tensor, cov: Tensor, phi: Tensor, noise: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
@@ -256,11 +256,11 @@ def _kalman(mean: Tensor, cov: Tensor, phi: Tensor, noise: Tensor, seen: Tensor)
     return mean + gain * surprise[:, None], cov - gain[:, :, None] * gain[:, None, :]
 
 
-def _hand(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:
+def _kept(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:
     """The last model; with recall the best few as believed, without repeats."""
     if not game.recall:
         return control[:, None]
-    known = torch.where(beliefs.hand == control[:, None], -1, beliefs.hand)
+    known = torch.where(beliefs.kept == control[:, None], -1, beliefs.kept)
     all_kept = torch.cat([control[:, None], known], 1)
     score = torch.gather(beliefs.score_mean @ game.features.T, 1, all_kept.clamp(min=0))
     order = score.masked_fill(all_kept < 0, -torch.inf).argsort(1, descending=True)

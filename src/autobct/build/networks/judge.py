@@ -1,4 +1,4 @@
-"""A map is judged by the simulated net utility of its policy against depth-2 lookahead, on the same luck."""
+"""A map is judged by the simulated net utility of its policy against depth-2 lookahead, on the same random numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from autobct.build.networks.game import Beliefs, Game, Value, in_hand, observe, q_values, run_prices
+from autobct.build.networks.game import Beliefs, Game, Value, incumbent, observe, q_values, run_prices
 from autobct.build.networks.network_training import square_root
 from autobct.build.networks.network_value import one_more_run
 from autobct.value.lookahead.nodes import Rule, gauss_hermite, stratified
@@ -18,16 +18,16 @@ Policy = Callable[[Game, Beliefs, int], Tensor]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Luck:
+class CommonRandomNumbers:
     """Truths (n, J) of score and cost weights, and standard normals (2, n, runs)."""
 
     score: Tensor
     cost: Tensor
     noise: Tensor
 
-    def rows(self, chosen: Tensor | slice) -> Luck:
+    def rows(self, chosen: Tensor | slice) -> CommonRandomNumbers:
         """Some of the draws."""
-        return Luck(self.score[chosen], self.cost[chosen], self.noise[:, chosen])
+        return CommonRandomNumbers(self.score[chosen], self.cost[chosen], self.noise[:, chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,34 +38,43 @@ class Played:
     runs: Tensor
 
 
-def draw_luck(game: Game, prior: Beliefs, draws: int, runs: int, rng: torch.Generator) -> Luck:
+def common_random_numbers(
+    game: Game, prior: Beliefs, draws: int, runs: int, rng: torch.Generator
+) -> CommonRandomNumbers:
     """Truths from one prior (a batch of length one) and noise for up to `runs` runs."""
     device = game.device
     size = prior.score_mean.shape[1]
     normal = torch.randn(2, draws, size, generator=rng, device=device)
     score = prior.score_mean + normal[0] @ square_root(prior.score_cov)[0].T
     cost = prior.cost_mean + normal[1] @ square_root(prior.cost_cov)[0].T
-    return Luck(score, cost, torch.randn(2, draws, runs, generator=rng, device=device))
+    return CommonRandomNumbers(score, cost, torch.randn(2, draws, runs, generator=rng, device=device))
 
 
-def positive_costs(game: Game, luck: Luck) -> Tensor:
+def positive_costs(game: Game, common: CommonRandomNumbers) -> Tensor:
     """Which draws have a positive true cost at every control (n,)."""
-    return ((luck.cost @ game.features.T) > 0).all(1)
+    return ((common.cost @ game.features.T) > 0).all(1)
 
 
 @torch.no_grad()
 def play(
-    game: Game, prior: Beliefs, luck: Luck, policy: Policy, *, tolerance: float = 0.0, chunk: int = 2_048
+    game: Game,
+    prior: Beliefs,
+    common: CommonRandomNumbers,
+    policy: Policy,
+    *,
+    tolerance: float = 0.0,
+    chunk: int = 2_048,
 ) -> Played:
-    """Play the policy on every draw from one prior until it stops or the luck runs out."""
+    """Play the policy on every draw from one prior until it stops or the numbers run out."""
     parts = [
-        _play(game, prior, luck.rows(slice(i, i + chunk)), policy, tolerance) for i in range(0, len(luck.score), chunk)
+        _play(game, prior, common.rows(slice(i, i + chunk)), policy, tolerance)
+        for i in range(0, len(common.score), chunk)
     ]
     return Played(torch.cat([p.net for p in parts]), torch.cat([p.runs for p in parts]))
 
 
-def _play(game: Game, prior: Beliefs, luck: Luck, policy: Policy, tolerance: float) -> Played:
-    count, limit = luck.noise.shape[1:]
+def _play(game: Game, prior: Beliefs, common: CommonRandomNumbers, policy: Policy, tolerance: float) -> Played:
+    count, limit = common.noise.shape[1:]
     beliefs = prior.rows(torch.zeros(count, dtype=torch.long, device=game.device))
     net = torch.zeros(count, device=game.device)
     score = torch.zeros(count, device=game.device)
@@ -74,28 +83,28 @@ def _play(game: Game, prior: Beliefs, luck: Luck, policy: Policy, tolerance: flo
     for run in range(limit):
         best = policy(game, beliefs, run).max(1)
         if run > 0:
-            going = best.values > in_hand(game, beliefs) + tolerance
+            going = best.values > incumbent(game, beliefs) + tolerance
             active, beliefs, control = active[going], beliefs.rows(going), best.indices[going]
             if len(active) == 0:
                 break
         else:
             control = best.indices
         phi = game.features[control]
-        seen = (luck.score[active] * phi).sum(-1) + beliefs.score_noise * luck.noise[0, active, run]
-        paid = (luck.cost[active] * phi).sum(-1) + beliefs.cost_noise * luck.noise[1, active, run]
+        seen = (common.score[active] * phi).sum(-1) + beliefs.score_noise * common.noise[0, active, run]
+        paid = (common.cost[active] * phi).sum(-1) + beliefs.cost_noise * common.noise[1, active, run]
         beliefs = observe(game, beliefs, control, seen, paid)
         charged = torch.exp(paid) if game.log_cost else paid.clamp(min=0)
         net[active] -= beliefs.price * charged
         returned = _returned(game, beliefs)
-        score[active] = (luck.score[active] * game.features[returned]).sum(-1)
+        score[active] = (common.score[active] * game.features[returned]).sum(-1)
         runs[active] = run + 1
     return Played(net + score, runs)
 
 
 def _returned(game: Game, beliefs: Beliefs) -> Tensor:
-    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.hand.clamp(min=0))
-    best = believed.masked_fill(beliefs.hand < 0, -torch.inf).argmax(1, keepdim=True)
-    return torch.gather(beliefs.hand, 1, best)[:, 0]
+    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.kept.clamp(min=0))
+    best = believed.masked_fill(beliefs.kept < 0, -torch.inf).argmax(1, keepdim=True)
+    return torch.gather(beliefs.kept, 1, best)[:, 0]
 
 
 def relaxed(value: Value) -> Policy:
@@ -122,7 +131,7 @@ def shrinking(values: Sequence[Value]) -> Policy:
 
 
 def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
-    """OTF(x, 2; value) of one belief with nothing in hand: the value of a run at each control.  (1, G)."""
+    """OTF(x, 2; value) of one belief with no model yet: the value of a run at each control.  (1, G)."""
     (z, z_weight), (w, w_weight) = _rule(stratified(12), game), _rule(_cost_rule(game, 4), game)
     finer = replace(game, cost_rule=_rule(_cost_rule(game, 3), game))
     size, count = len(game.features), len(z) * len(w)
@@ -138,7 +147,7 @@ def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
     cost = seen(many.cost_mean, prior.cost_cov, prior.cost_noise, w.repeat(size * len(z)))
     after = observe(game, many, control, score, cost)
     going_on = torch.cat([q_values(finer, after.rows(part), value).amax(1) for part in _slices(len(after))])
-    worth = torch.maximum(in_hand(game, after), going_on).reshape(size, len(z), len(w))
+    worth = torch.maximum(incumbent(game, after), going_on).reshape(size, len(z), len(w))
     cost_var = (game.features @ prior.cost_cov[0] * game.features).sum(-1).clamp(min=0)
     price = run_prices(game, prior.cost_mean @ game.features.T, cost_var, prior.cost_noise, prior.price)
     return (worth * z_weight[:, None] * w_weight).sum((-2, -1)) - price
@@ -187,19 +196,19 @@ def _after(game: Game, beliefs: Beliefs, cov: Tensor, score: Tensor, gain: Tenso
     moved = score[:, None, None] + gain[:, :, None] * z[:, None]  # (n, G, A, l)
     if not game.recall:
         return fresh, moved
-    known = beliefs.hand[:, : int((beliefs.hand >= 0).sum(1).max())]  # the best first: empty places come last
-    hand = known.clamp(min=0)  # (n, M)
-    size, many = score.shape[1], hand.shape[1]
+    known = beliefs.kept[:, : int((beliefs.kept >= 0).sum(1).max())]  # the best first: empty places come last
+    index = known.clamp(min=0)  # (n, M)
+    size, many = score.shape[1], index.shape[1]
     out = (known < 0)[:, None, None]
-    pick = hand[:, None].expand(-1, size, -1)
+    pick = index[:, None].expand(-1, size, -1)
     kept_gain = torch.gather(gain, 2, pick)  # (n, g, M)
-    kept = torch.gather(score, 1, hand)[:, None, None] + kept_gain[:, :, None] * z[:, None]  # (n, g, A, M)
+    kept = torch.gather(score, 1, index)[:, None, None] + kept_gain[:, :, None] * z[:, None]  # (n, g, A, M)
     kept = kept.masked_fill(out, -1e9)
     stop = torch.maximum(fresh, kept.amax(-1)) if many else fresh
     # slopes of the returnable models in the surprise of the last run at l: C'(i, l) / s_l
     var = (cov.diagonal(dim1=1, dim2=2)[:, None] - gain**2).clamp(min=0)  # (n, g, l)
     step = (var + beliefs.score_noise[:, None, None] ** 2).sqrt()
-    kept_cov = torch.gather(cov, 1, hand[:, :, None].expand(-1, -1, size))  # (n, M, l)
+    kept_cov = torch.gather(cov, 1, index[:, :, None].expand(-1, -1, size))  # (n, M, l)
     cross = kept_cov[:, None] - kept_gain[..., None] * gain[:, :, None]  # (n, g, M, l)
     trained = cov - own[:, :, None] * gain  # (n, g, l)
     slopes = torch.cat([cross, trained[:, :, None], var[:, :, None]], 2) / step[:, :, None]  # (n, g, M + 2, l)

@@ -84,21 +84,21 @@ def torch_duel(
     """Both policies from one prior on the same truths and noise; the draws depend on seed, draws and device."""
     game = game_of(spec, training_controls(spec.dim), device=device)
     start = stack_priors([prior], game, price=price)
-    luck = judge.draw_luck(game, start, draws, CAP, torch.Generator(device=device).manual_seed(seed))
+    common = judge.common_random_numbers(game, start, draws, CAP, torch.Generator(device=device).manual_seed(seed))
     policy, chunk = judge.shrinking(values), _CHUNK[game.device.type, spec.dim]
     parts = []
     for first in range(0, draws, chunk):
-        some = luck.rows(slice(first, first + chunk))
+        some = common.rows(slice(first, first + chunk))
         parts.append(_played(game, start, some, policy))
         advance(len(some.score))
     return joined(parts)
 
 
-def _played(game: Game, start: Beliefs, luck: judge.Luck, policy: judge.Policy) -> Duel:
-    mine = judge.play(game, start, luck, policy)
-    base = judge.play(game, start, luck, judge.depth_two)
-    everywhere = torch.ones(len(luck.score), dtype=torch.bool)
-    positive = everywhere if game.log_cost else judge.positive_costs(game, luck)
+def _played(game: Game, start: Beliefs, common: judge.CommonRandomNumbers, policy: judge.Policy) -> Duel:
+    mine = judge.play(game, start, common, policy)
+    base = judge.play(game, start, common, judge.depth_two)
+    everywhere = torch.ones(len(common.score), dtype=torch.bool)
+    positive = everywhere if game.log_cost else judge.positive_costs(game, common)
 
     def array(values: Tensor) -> Array:
         return np.asarray(values.cpu().numpy(), dtype=np.float64)

@@ -262,9 +262,9 @@ def _with_ranges(spec: MapSpec, game: Game, anchors: Beliefs) -> MapSpec:
         low, high = np.quantile(values.cpu().numpy(), _TYPICAL)
         return float(low), float(high)
 
-    cheapest, dearest = typical(price / scale)
+    cheapest, highest = typical(price / scale)
     least = _CHEAPEST_2D_RECALL if spec.dim == 2 and spec.recall else _CHEAPEST
-    return replace(spec, prices=(max(cheapest, least), dearest), noises=typical(noise / scale))
+    return replace(spec, prices=(max(cheapest, least), highest), noises=typical(noise / scale))
 
 
 def _name_of(prior: str | Prior) -> str:

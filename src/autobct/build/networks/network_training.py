@@ -40,7 +40,7 @@ class Settings:
 
 
 def stack_priors(priors: Sequence[Prior], game: Game, *, price: float = 0.16) -> Beliefs:
-    """Priors as a batch, nothing in hand; noise must be constant."""
+    """Priors as a batch, no model yet; noise must be constant."""
 
     def tensor(values: object) -> Tensor:
         return torch.as_tensor(np.asarray(values), dtype=torch.float32, device=game.device)
@@ -54,7 +54,7 @@ def stack_priors(priors: Sequence[Prior], game: Game, *, price: float = 0.16) ->
         price=torch.full((count,), price, device=game.device),
         score_noise=tensor([p.model.score_noise for p in priors]),
         cost_noise=tensor([p.model.cost_noise for p in priors]),
-        hand=torch.full((count, KEPT if game.recall else 1), -1, device=game.device),
+        kept=torch.full((count, KEPT if game.recall else 1), -1, device=game.device),
     )
 
 
@@ -191,8 +191,10 @@ def fit(
         view = root(game, beliefs)
         last, scale, inputs = inputs_of(view, log_cost=game.log_cost, recall=game.recall)
         target = ((values - last) / scale).clamp(0.0, 4.0)
-        dear = view.price.amin(-1)[:, 0, 0, 0] / scale  # where every run is dear nothing is decided: count it less
-        weight = 1.0 / (1.0 + dear.square())
+        expensive = (
+            view.price.amin(-1)[:, 0, 0, 0] / scale
+        )  # where every run is expensive nothing is decided: count it less
+        weight = 1.0 / (1.0 + expensive.square())
     return descend(
         network,
         inputs,

@@ -15,14 +15,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from autobct.build.networks.game import Beliefs, Game, Outlook, in_hand, reach_of, run_prices
+from autobct.build.networks.game import Beliefs, Game, Outlook, incumbent, reach_of, run_prices
 
 OPTIMISM = (0.6, 1.2)
 """Standard deviations added before maximising: two looks at how much better the best control may be."""
 
 
 class NetworkValue(nn.Module):
-    """R references, E neighbour pairs, two hidden layers of H; with recall it sees how far models in hand reach."""
+    """R references, E neighbour pairs, two hidden layers of H; with recall it sees how far trained models reach."""
 
     def __init__(self, references: int, neighbours: int, hidden: int, *, recall: bool) -> None:
         super().__init__()
@@ -72,9 +72,9 @@ def summary(view: Outlook, *, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
     if recall:
         last = torch.maximum(last, _improvement(view))
     hopes = [((net + k * view.sd).amax(-1) - last) / scale for k in OPTIMISM]
-    hand = ((view.stop - last) / scale).clamp(-4.0, 4.0) if recall else torch.zeros_like(last)
-    dear = torch.log1p((view.mean.amax(-1) - last).clamp(min=0) / scale)
-    return last, scale, torch.stack([hand, dear, *hopes], -1)
+    incumbent_over = ((view.stop - last) / scale).clamp(-4.0, 4.0) if recall else torch.zeros_like(last)
+    spent = torch.log1p((view.mean.amax(-1) - last).clamp(min=0) / scale)
+    return last, scale, torch.stack([incumbent_over, spent, *hopes], -1)
 
 
 def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -92,9 +92,9 @@ def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, T
 
 
 def _improvement(view: Outlook) -> Tensor:
-    """One more run with a model in hand: its score, plus the best expected improvement less its price.
+    """One more run beside the incumbent: its score, plus the best expected improvement less its price.
 
-    The score in hand moves with the run; of several models the best is followed.  -inf with nothing in hand.
+    The incumbent's score moves with the run; of several models the best is followed.  -inf without one.
     """
     have = view.stop.clamp(min=-1e3)[..., None]
     x = ((view.mean - have) / view.reach.clamp(min=1e-6)).clamp(-30.0, 30.0)
@@ -133,7 +133,7 @@ def as_value(network: NetworkValue, *, caution: float = 0.0) -> object:
 
 
 def one_more_run(game: Game, view: Outlook) -> Tensor:
-    """V_1 over the references, with recall what one more run is worth beside the models in hand.  (n, G, A, B)."""
+    """V_1 over the references, with recall what one more run is worth beside the earlier models.  (n, G, A, B)."""
     return summary(view, recall=game.recall)[0]
 
 
@@ -158,18 +158,18 @@ def root(game: Game, beliefs: Beliefs) -> Outlook:
         score_noise=wide(beliefs.score_noise),
         cost_noise=wide(beliefs.cost_noise),
         unit_price=wide(beliefs.price),
-        stop=wide(in_hand(game, beliefs)),
+        stop=wide(incumbent(game, beliefs)),
         reach=wide(reach_of(var, _held(game, beliefs), beliefs.score_noise[:, None])),
     )
 
 
 def _held(game: Game, beliefs: Beliefs) -> Tensor:
-    """Covariance of the score of the best model in hand with those at the references; zero with none.  (n, R)."""
+    """Covariance of the score of the incumbent with those at the references; zero with none.  (n, R)."""
     phi_r = game.features[game.references]
-    if beliefs.hand.shape[1] == 0:
+    if beliefs.kept.shape[1] == 0:
         return torch.zeros(len(beliefs), len(phi_r), device=game.device)
-    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.hand.clamp(min=0))
-    best = believed.masked_fill(beliefs.hand < 0, -torch.inf).argmax(1, keepdim=True)
-    model = game.features[torch.gather(beliefs.hand, 1, best)[:, 0].clamp(min=0)]  # (n, J)
+    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.kept.clamp(min=0))
+    best = believed.masked_fill(beliefs.kept < 0, -torch.inf).argmax(1, keepdim=True)
+    model = game.features[torch.gather(beliefs.kept, 1, best)[:, 0].clamp(min=0)]  # (n, J)
     held = (model[:, None] @ beliefs.score_cov @ phi_r.T)[:, 0]
-    return torch.where((beliefs.hand >= 0).any(1)[:, None], held, 0.0)
+    return torch.where((beliefs.kept >= 0).any(1)[:, None], held, 0.0)

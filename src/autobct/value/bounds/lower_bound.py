@@ -7,7 +7,7 @@ one from below, whatever the policy was computed with.  The noise is cut threefo
   of the paper) instead of the realised one: the same mean, without the noise of truth and clock;
 - control variates: functions of the drawn truth (what a clairvoyant gets, the score and price of the first control and
   the like) whose means are found beforehand from many evenly spread truths;
-- common random numbers: `Luck` is passed in, so that policies are compared on the same draws.
+- common random numbers: `CommonRandomNumbers` is passed in, so that policies are compared on the same draws.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices
 from autobct.value.assessment import Assess
 from autobct.value.bounds.outcomes import spread_truths
-from autobct.value.simulate import Luck, simulate
+from autobct.value.simulate import CommonRandomNumbers, simulate
 from autobct.value.state import State, Terms, price_of
 
 CAP = 40
@@ -104,11 +104,11 @@ def stage_of(
     return Stage(start, terms, first, means)
 
 
-def play(policy: Assess, stage: Stage, luck: Luck) -> Played:
+def play(policy: Assess, stage: Stage, common: CommonRandomNumbers) -> Played:
     """Play the policy on every draw."""
-    outcome = simulate(policy, stage.start, stage.terms, luck)
-    prices = price_of(luck.costs, stage.start.cost_noise, stage.terms)
-    controls = _features(luck.scores, prices, stage.first) - stage.means
+    outcome = simulate(policy, stage.start, stage.terms, common)
+    prices = price_of(common.costs, stage.start.cost_noise, stage.terms)
+    controls = _features(common.scores, prices, stage.first) - stage.means
     return Played(outcome.believed_net, controls, outcome.runs)
 
 
@@ -118,7 +118,7 @@ def joined(parts: list[Played]) -> Played:
 
 
 def difference(first: Played, second: Played) -> Estimate:
-    """first - second of two policies on the same luck."""
+    """first - second of two policies on the same random numbers."""
     return mean_with_controls(first.net - second.net, first.controls)
 
 

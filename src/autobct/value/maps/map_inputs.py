@@ -37,7 +37,7 @@ class Outlook:
     level, scale:  score = level + scale x what stands here;  scale is lambda, float64
     mean (R, ..., A, 1), price (R, ..., 1, B):  believed score, and price of a run, at the references
     reach (R, ..., A, 1):  with recall: standard deviation of how far a run there moves its score away from that of
-                           the best model in hand, which moves with it;  empty without recall
+                           the incumbent, which moves with it;  empty without recall
     fixed (2 R + E + 2, ..., 1, 1):  outcome-free: sd, neighbours' covariances, log sd of the cost, log noises
     stop (..., A, 1):  reward of stopping; -inf if there is none
     truth (...):  whether nothing is uncertain: then nothing is to be learned either, whatever a network says
@@ -91,7 +91,7 @@ class Lookout:
     """One belief, looked ahead from: what a run at each of its G candidates leads to, before the outcome is known.
 
     prices:              (G,) of the run itself, in score units
-    intercepts, slopes:  (.., G) lines in the surprises: of costs (R), means (R), the model just trained, those in hand
+    intercepts, slopes:  (.., G) lines in the surprises: of costs (R), means (R), the model just trained, earlier ones
     fixed:               (.., G) outcome-free: spread of the cost (R), overhead, then `Outlook.fixed`
     reach:               (1 + M, R, G) with recall: `Outlook.reach`, were each of these models the best one
     """
@@ -167,7 +167,7 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
     slopes[count : 2 * count] = gain / scale
     intercepts[2 * count] = (state.score.mean - level) / scale  # the model just trained
     slopes[2 * count] = own / (step * scale)
-    intercepts[2 * count + 1 :] = (state.score.mean[kept][:, None] - level) / scale  # the models in hand
+    intercepts[2 * count + 1 :] = (state.score.mean[kept][:, None] - level) / scale  # the models trained so far
     kept_rows = state.score.rows(kept)  # (M, G)
     slopes[2 * count + 1 :] = kept_rows / (step * scale)
     rest[-1] = terms.overhead / scale
@@ -191,9 +191,9 @@ def loss(x: Array32) -> Array32:
 
 
 def improvement(ahead: Array32, reach: Array32) -> Array32:
-    """E[(ahead + reach Z)^+], in float32: what a run is expected to add to the score in hand.
+    """E[(ahead + reach Z)^+], in float32: what a run is expected to add to the incumbent's score.
 
-    ahead: by how much its believed score is above the one in hand;  reach: see `reach_of`
+    ahead: by how much its believed score is above the incumbent's;  reach: see `reach_of`
     """
     x: Array32 = np.asarray(ahead / np.maximum(reach, _TINY), dtype=np.float32)
     np.minimum(np.maximum(x, -30.0, out=x), 30.0, out=x)
@@ -201,7 +201,7 @@ def improvement(ahead: Array32, reach: Array32) -> Array32:
 
 
 def reach_of(var: Array, held: Array, score_noise: Array) -> Array:
-    """Sd of the change of (score at a control - score in hand) in a run there; var, held: variance, covariance."""
+    """Sd of the change of (score at a control - incumbent's score) in a run there; var, held: variance, covariance."""
     return np.asarray(np.abs(var - held) / np.sqrt(var + score_noise * score_noise))
 
 
@@ -225,7 +225,7 @@ def _lambda(var: Array, score_noise: Array) -> Array:
 
 
 def _held(state: State, references: int) -> Array:
-    """Covariance of the score of the best model in hand with those at the references; zero with none.  (..., R)."""
+    """Covariance of the score of the incumbent with those at the references; zero with none.  (..., R)."""
     if state.kept.shape[-1] == 0:
         return np.zeros(references)
     means = kept_means(state)

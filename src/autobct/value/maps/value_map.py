@@ -7,11 +7,11 @@ price and noise.  `autobct.build.networks.network_value` defines the inputs and 
 
 | inputs, in this order | number |
 |---|---|
-| with recall: how far a run at a reference may move its score away from the best in hand | R |
+| with recall: how far a run at a reference may move its score away from the incumbent's | R |
 | mean at the references, less the best of them | R |
 | log price of a run at the references | R |
 | outcome-free: sd, neighbours' covariances, log sd of the cost, log sigma_H, log sigma_T | 2 R + E + 2 |
-| joint: in hand over V_1, best score over V_1, V_1 with optimism | 4 |
+| joint: incumbent over V_1, best score over V_1, V_1 with optimism | 4 |
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CAUTION = 0.005
 """Share of lambda that a network's addition is marked down by: half its error, so that noise alone buys no run."""
 
 _FLOOR = np.float32(1e-3)  # added before a logarithm
-_NOTHING = np.float32(-1e6)  # worth of stopping with nothing in hand
+_NOTHING = np.float32(-1e6)  # worth of stopping with no model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ class ValueMap:
         return np.asarray(view.level + view.scale * (last + added))
 
     def one_more_run(self, view: Outlook) -> Array:
-        """V_1 over the references, with recall beside the best model in hand: what every V_n starts from."""
+        """V_1 over the references, with recall beside the incumbent: what every V_n starts from."""
         return np.asarray(view.level + view.scale * _joint(view, recall=self.spec.recall)[0])
 
     def _addition(self, network: Network, view: Outlook, joint: Array32, top: Array32) -> Array:
@@ -141,7 +141,7 @@ def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
 
 
 def _improvement(view: Outlook) -> Array32:
-    """One more run beside the best model in hand: its score, plus the best expected improvement less its price."""
+    """One more run beside the incumbent: its score, plus the best expected improvement less its price."""
     have = np.maximum(view.stop, _NOTHING)
     gain = improvement(view.mean - have, view.reach)
     return np.asarray(np.where(view.stop > _NOTHING, have + _best(gain, view.price, axis=0), np.float32(-np.inf)))
