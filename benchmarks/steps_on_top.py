@@ -22,7 +22,7 @@ import numpy as np
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.tuning.decide.policy import Policy, exact, mapped, relaxed
-from autobct.value.bounds.lower_bound import CAP, Played, difference, joined, play, stage_of
+from autobct.value.bounds.lower_bound import CAP, PlayedPolicy, difference, joined, play, stage_of
 from autobct.value.maps.value_map import ValueMap
 from autobct.value.simulate import common_random_numbers
 from autobct.value.state import Terms, control_grid, view
@@ -63,7 +63,7 @@ def show(name: str, cost: str, recall: bool, draws: int) -> None:
     for label, policy in policies(value_map).items():
         rng, values, began = np.random.default_rng(1), policy(controls, 0), time.process_time()
         stage = stage_of(values, start, terms, rng=np.random.default_rng(2))
-        played: Played = joined(
+        played: PlayedPolicy = joined(
             [play(values, stage, common_random_numbers(start, PART, CAP, rng=rng)) for _ in range(draws // PART)]
         )
         base = base or (played, time.process_time() - began)

@@ -10,14 +10,14 @@ import pytest
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.play import paper_player
-from autobct.paper.replay import Replay, recorded
+from autobct.paper.replay import TableReplay, recorded
 from autobct.paper.summary import Tunings, difference, replayed
 
 SEEDS = 40
 by_name = pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
 
 
-def table(one: Experiment) -> Replay:
+def table(one: Experiment) -> TableReplay:
     if not (resources.files("autobct.paper") / "tables" / f"{one.table}.csv").is_file():
         pytest.skip(f"the table {one.table} is not recorded")
     return recorded(one.table, one.dim)

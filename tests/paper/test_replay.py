@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from autobct.paper.recorded_table import RecordedRow, RecordedTable, TableError, table_of, write_table
-from autobct.paper.replay import Replay, median_weights, recorded, replay_of
+from autobct.paper.replay import TableReplay, median_weights, recorded, replay_of
 
 
 def table(rows: list[tuple[tuple[float, ...], int, float, float]], name: str = "made") -> RecordedTable:
     return table_of(name, [RecordedRow(*row, {"accuracy": row[2] / 2}) for row in rows], {"device": "none"})
 
 
-def line() -> Replay:
+def line() -> TableReplay:
     """Two repeats at 0, 0.5 and 1; at 0.5 the second is the better one and the slower one."""
     return replay_of(
         table(

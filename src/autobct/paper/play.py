@@ -45,7 +45,7 @@ class PlayedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedTuning:
     """One tuning.
 
     returned:  which of its lines has the model that is returned
@@ -130,7 +130,7 @@ class Opening:
     tuner: Tuner
     first: Train
 
-    def play(self, train: Trainer, factor: float) -> tuple[Played, Tuner]:
+    def play(self, train: Trainer, factor: float) -> tuple[PlayedTuning, Tuner]:
         """One tuning, and the tuner as it stands at the end.  factor: see `CostScale`."""
         tuner, experiment = self.tuner.twin(fresh=True), self.experiment
         tuner.adopt(self.first)
@@ -150,7 +150,7 @@ class Opening:
         best = tuner.best
         returned = next(index for index, run in enumerate(tuner.history) if run is best)
         believed = tuner.estimated_score(np.array(lines[returned].control))
-        return Played(tuple(lines), returned, believed, decision.why), tuner
+        return PlayedTuning(tuple(lines), returned, believed, decision.why), tuner
 
 
 def opening(experiment: Experiment, player: Player) -> Opening:

@@ -22,7 +22,7 @@ from autobct.paper.recorded_table import RecordedTable, TableError, read_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replay:
+class TableReplay:
     """A table on its grid.
 
     axes:     one rising array of controls for each coordinate, from 0 to 1
@@ -79,7 +79,7 @@ def median_weights(repeats: int, trainings: int) -> Array:
     return np.diff(np.asarray(reached))
 
 
-def replay_of(table: RecordedTable, dim: int) -> Replay:
+def replay_of(table: RecordedTable, dim: int) -> TableReplay:
     """A table as a grid; TableError, in one sentence, if it is not one in so many dimensions."""
     if table.u.shape[1] != dim:
         raise TableError(f"table {table.name!r} has {table.u.shape[1]} controls, but the experiment has {dim}")
@@ -99,10 +99,12 @@ def replay_of(table: RecordedTable, dim: int) -> Replay:
         )
     order = np.lexsort((table.repeat, table.score, cells))
     columns = {"score": table.score, "seconds": table.seconds, **table.extra}
-    return Replay(axes, {name: values[order].reshape(*shape, -1) for name, values in columns.items()}, table.header)
+    return TableReplay(
+        axes, {name: values[order].reshape(*shape, -1) for name, values in columns.items()}, table.header
+    )
 
 
-def recorded(name: str, dim: int, folder: Path | None = None) -> Replay:
+def recorded(name: str, dim: int, folder: Path | None = None) -> TableReplay:
     """The table of that name that came with the package, or the one in a folder; TableError or FileNotFoundError."""
     if folder is not None:
         return _named(folder / f"{name}.csv", name, dim)
@@ -110,7 +112,7 @@ def recorded(name: str, dim: int, folder: Path | None = None) -> Replay:
         return _named(path, name, dim)
 
 
-def _named(path: Path, name: str, dim: int) -> Replay:
+def _named(path: Path, name: str, dim: int) -> TableReplay:
     table = read_table(path)
     if table.name != name:
         raise TableError(f"'{path}' holds the trainings of {table.name!r}, but those of {name!r} are needed")

@@ -113,7 +113,7 @@ def make_game(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
+class BatchedInputs:
     """The states a run at each control may lead to, as a map sees them.  Axes (n, G, A or 1, B or 1, ...).
 
     mean (n, G, A, 1, R), price (n, G, 1, B, R): believed score and price of a run at the references
@@ -136,7 +136,7 @@ class Outlook:
     reach: Tensor
 
 
-Value = Callable[[Game, Outlook], Tensor]
+Value = Callable[[Game, BatchedInputs], Tensor]
 """Value of going on from each state of an outlook: (n, G, A, B)."""
 
 
@@ -152,7 +152,7 @@ def run_prices(game: Game, mean: Tensor, var: Tensor, noise: Tensor, price: Tens
     return price * expected + game.overhead
 
 
-def look_ahead(game: Game, beliefs: Beliefs) -> tuple[Outlook, Tensor]:
+def look_ahead(game: Game, beliefs: Beliefs) -> tuple[BatchedInputs, Tensor]:
     """All successors of every belief, and the price (n, G) of the run that leads to them."""
     phi, ref = game.features, game.references
     phi_r = phi[ref]
@@ -174,7 +174,7 @@ def look_ahead(game: Game, beliefs: Beliefs) -> tuple[Outlook, Tensor]:
     later_cost = cost[:, None, None, ref] + cost_gain[:, :, None] * w[:, None]  # (n, G, B, R)
     score_var = (var[:, None, ref] - gain**2).clamp(min=0)  # (n, G, R)
     stop, held = _incumbent_after(game, beliefs, spread, step, gain)
-    view = Outlook(
+    view = BatchedInputs(
         mean=(score[:, None, None, ref] + gain[:, :, None] * z[:, None])[:, :, :, None],
         price=run_prices(
             game, later_cost, later_var[:, :, None], noise[:, None, None, None], price[:, None, None, None]

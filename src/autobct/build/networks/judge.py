@@ -18,39 +18,37 @@ Policy = Callable[[Game, Beliefs, int], Tensor]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CommonRandomNumbers:
+class WeightDraws:
     """Truths (n, J) of score and cost weights, and standard normals (2, n, runs)."""
 
     score: Tensor
     cost: Tensor
     noise: Tensor
 
-    def rows(self, chosen: Tensor | slice) -> CommonRandomNumbers:
+    def rows(self, chosen: Tensor | slice) -> WeightDraws:
         """Some of the draws."""
-        return CommonRandomNumbers(self.score[chosen], self.cost[chosen], self.noise[:, chosen])
+        return WeightDraws(self.score[chosen], self.cost[chosen], self.noise[:, chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Played:
+class PlayedDraws:
     """Per draw (n,): net utility, number of runs, whether the limit ended it."""
 
     net: Tensor
     runs: Tensor
 
 
-def common_random_numbers(
-    game: Game, prior: Beliefs, draws: int, runs: int, rng: torch.Generator
-) -> CommonRandomNumbers:
+def weight_draws(game: Game, prior: Beliefs, draws: int, runs: int, rng: torch.Generator) -> WeightDraws:
     """Truths from one prior (a batch of length one) and noise for up to `runs` runs."""
     device = game.device
     size = prior.score_mean.shape[1]
     normal = torch.randn(2, draws, size, generator=rng, device=device)
     score = prior.score_mean + normal[0] @ square_root(prior.score_cov)[0].T
     cost = prior.cost_mean + normal[1] @ square_root(prior.cost_cov)[0].T
-    return CommonRandomNumbers(score, cost, torch.randn(2, draws, runs, generator=rng, device=device))
+    return WeightDraws(score, cost, torch.randn(2, draws, runs, generator=rng, device=device))
 
 
-def positive_costs(game: Game, common: CommonRandomNumbers) -> Tensor:
+def positive_costs(game: Game, common: WeightDraws) -> Tensor:
     """Which draws have a positive true cost at every control (n,)."""
     return ((common.cost @ game.features.T) > 0).all(1)
 
@@ -59,21 +57,21 @@ def positive_costs(game: Game, common: CommonRandomNumbers) -> Tensor:
 def play(
     game: Game,
     prior: Beliefs,
-    common: CommonRandomNumbers,
+    common: WeightDraws,
     policy: Policy,
     *,
     tolerance: float = 0.0,
     chunk: int = 2_048,
-) -> Played:
+) -> PlayedDraws:
     """Play the policy on every draw from one prior until it stops or the numbers run out."""
     parts = [
         _play(game, prior, common.rows(slice(i, i + chunk)), policy, tolerance)
         for i in range(0, len(common.score), chunk)
     ]
-    return Played(torch.cat([p.net for p in parts]), torch.cat([p.runs for p in parts]))
+    return PlayedDraws(torch.cat([p.net for p in parts]), torch.cat([p.runs for p in parts]))
 
 
-def _play(game: Game, prior: Beliefs, common: CommonRandomNumbers, policy: Policy, tolerance: float) -> Played:
+def _play(game: Game, prior: Beliefs, common: WeightDraws, policy: Policy, tolerance: float) -> PlayedDraws:
     count, limit = common.noise.shape[1:]
     beliefs = prior.rows(torch.zeros(count, dtype=torch.long, device=game.device))
     net = torch.zeros(count, device=game.device)
@@ -98,7 +96,7 @@ def _play(game: Game, prior: Beliefs, common: CommonRandomNumbers, policy: Polic
         returned = _returned(game, beliefs)
         score[active] = (common.score[active] * game.features[returned]).sum(-1)
         runs[active] = run + 1
-    return Played(net + score, runs)
+    return PlayedDraws(net + score, runs)
 
 
 def _returned(game: Game, beliefs: Beliefs) -> Tensor:

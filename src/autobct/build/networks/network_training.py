@@ -18,7 +18,7 @@ from autobct.value.simulate import KEPT
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSettings:
     """How much work a build is.
 
     states:  particles whose states are fitted;  steps: of gradient descent per value function
@@ -99,14 +99,14 @@ def scattered(anchors: Beliefs, count: int, rng: torch.Generator, game: Game) ->
 class Particles:
     """Beliefs that live: each draws a truth from its prior, is played by the policy, and starts afresh in time."""
 
-    def __init__(self, game: Game, anchors: Beliefs, settings: Settings, rng: torch.Generator) -> None:
+    def __init__(self, game: Game, anchors: Beliefs, settings: TrainingSettings, rng: torch.Generator) -> None:
         self.game, self.anchors, self.settings, self.rng = game, anchors, settings, rng
         self.beliefs = scattered(anchors, settings.states, rng, game)
         self.truth = self._truths(self.beliefs)
         self.left = self._lives(settings.states)
 
     @classmethod
-    def aged(cls, game: Game, anchors: Beliefs, settings: Settings, rng: torch.Generator) -> Particles:
+    def aged(cls, game: Game, anchors: Beliefs, settings: TrainingSettings, rng: torch.Generator) -> Particles:
         """Particles in all stages of life, brought there by optimists: cheap, and seldom twice at one control.
 
         An optimist runs where price and score, at k standard deviations better than believed, are best; k in (0, 2).
@@ -184,7 +184,12 @@ def best_values(game: Game, beliefs: Beliefs, value: Value, chunk: int) -> tuple
 
 
 def fit(
-    game: Game, network: NetworkValue, beliefs: Beliefs, values: Tensor, settings: Settings, rng: torch.Generator
+    game: Game,
+    network: NetworkValue,
+    beliefs: Beliefs,
+    values: Tensor,
+    settings: TrainingSettings,
+    rng: torch.Generator,
 ) -> float:
     """Gradient descent on the addition over one more run, in units of lambda; its final root mean squared error."""
     with torch.no_grad():
@@ -210,7 +215,7 @@ def fit(
 def train(
     game: Game,
     anchors: Beliefs,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     progress: Callable[[str], None] = print,
 ) -> list[NetworkValue]:
@@ -224,7 +229,7 @@ def train(
 def next_value(
     game: Game,
     anchors: Beliefs,
-    settings: Settings,
+    settings: TrainingSettings,
     found: Sequence[NetworkValue],
     *,
     progress: Callable[[str], None] = print,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from autobct.build.networks.game import Beliefs, Game, Outlook, incumbent, reach_of, run_prices
+from autobct.build.networks.game import BatchedInputs, Beliefs, Game, incumbent, reach_of, run_prices
 
 OPTIMISM = (0.6, 1.2)
 """Standard deviations added before maximising: two looks at how much better the best control may be."""
@@ -39,7 +39,7 @@ class NetworkValue(nn.Module):
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
 
-    def forward(self, view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, view: BatchedInputs, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
         """(value of one more run, lambda, addition in units of lambda), each broadcasting to (n, G, A, B)."""
         last, scale, joint = summary(view, recall=recall)
         top = view.mean.amax(-1)  # (n, G, A, 1)
@@ -64,7 +64,7 @@ class NetworkValue(nn.Module):
         return self.out(torch.relu(self.second(torch.relu(hidden))))[..., 0]
 
 
-def summary(view: Outlook, *, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
+def summary(view: BatchedInputs, *, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
     """(value of one more run, lambda, inputs that depend on both outcomes (..., 4))."""
     scale = (view.sd.square().amax(-1) + (0.1 * view.score_noise) ** 2).sqrt()  # (n, G, 1, 1)
     net = view.mean - view.price  # (n, G, A, B, R)
@@ -77,7 +77,7 @@ def summary(view: Outlook, *, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
     return last, scale, torch.stack([incumbent_over, spent, *hopes], -1)
 
 
-def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
+def inputs_of(view: BatchedInputs, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
     """(value of one more run, lambda, rows of inputs (n, F)) of an outlook with one outcome."""
     last, scale, joint = summary(view, recall=recall)
     unit = scale[..., None]
@@ -91,7 +91,7 @@ def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, T
     return last[:, 0, 0, 0], scale[:, 0, 0, 0], torch.cat(parts, -1)[:, 0, 0, 0]
 
 
-def _improvement(view: Outlook) -> Tensor:
+def _improvement(view: BatchedInputs) -> Tensor:
     """One more run beside the incumbent: its score, plus the best expected improvement less its price.
 
     The incumbent's score moves with the run; of several models the best is followed.  -inf without one.
@@ -104,7 +104,7 @@ def _improvement(view: Outlook) -> Tensor:
     return torch.where(torch.isfinite(view.stop), worth, -torch.inf)
 
 
-def outcome_free(view: Outlook, scale: Tensor, *, log_cost: bool) -> Tensor:
+def outcome_free(view: BatchedInputs, scale: Tensor, *, log_cost: bool) -> Tensor:
     """What does not depend on the outcome: (n, G, 1, 1, 2R + E + 2)."""
     unit = scale[..., None]
     spread = view.cost_sd if log_cost else view.unit_price[..., None] * view.cost_sd / unit
@@ -125,19 +125,19 @@ def outcome_free(view: Outlook, scale: Tensor, *, log_cost: bool) -> Tensor:
 def as_value(network: NetworkValue, *, caution: float = 0.0) -> object:
     """The network as a continuation for `q_values`; caution: what the addition is marked down by."""
 
-    def value(game: Game, view: Outlook) -> Tensor:
+    def value(game: Game, view: BatchedInputs) -> Tensor:
         last, scale, added = network(view, log_cost=game.log_cost, recall=game.recall)
         return last + scale * (added - caution).clamp(0.0, 4.0)
 
     return value
 
 
-def one_more_run(game: Game, view: Outlook) -> Tensor:
+def one_more_run(game: Game, view: BatchedInputs) -> Tensor:
     """V_1 over the references, with recall what one more run is worth beside the earlier models.  (n, G, A, B)."""
     return summary(view, recall=game.recall)[0]
 
 
-def root(game: Game, beliefs: Beliefs) -> Outlook:
+def root(game: Game, beliefs: Beliefs) -> BatchedInputs:
     """The beliefs themselves as an outlook of one outcome: axes (n, 1, 1, 1, ...)."""
     phi_r = game.features[game.references]
     left, right = game.neighbours
@@ -149,7 +149,7 @@ def root(game: Game, beliefs: Beliefs) -> Outlook:
     def wide(values: Tensor) -> Tensor:
         return values[:, None, None, None]
 
-    return Outlook(
+    return BatchedInputs(
         mean=wide(beliefs.score_mean @ phi_r.T),
         price=wide(price),
         sd=wide(var.sqrt()),

@@ -13,7 +13,7 @@ from autobct.tuning.units.time_units import SECONDS, SPELLINGS
 
 __all__ = [
     "PERCENTAGE",
-    "Reading",
+    "AmountReading",
     "UnclearError",
     "cost_readings",
     "is_cost",
@@ -64,7 +64,7 @@ class UnclearError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AmountReading:
     """One way to read an amount.
 
     amount:   of score, or of cost in `unit`
@@ -97,57 +97,60 @@ def is_percent(unit: str) -> bool:
     return told is not None and told.kind in ("percent", "percentage point")
 
 
-def score_readings(numbers: list[Reading], unit: str, scores: tuple[float, float] | None) -> list[Reading]:
+def score_readings(numbers: list[AmountReading], unit: str, scores: tuple[float, float] | None) -> list[AmountReading]:
     """What a gain of some number of units may be, in the units in which scores are measured."""
     if len(numbers) > 1:
-        return [Reading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
+        return [AmountReading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
     [number] = numbers
     told = _score_unit(unit)
     if told is None:
         raise UnclearError(
             f"counts the score in {unit!r}, which is not known; write the number alone, in units of the score"
         )
-    return [Reading(number.amount * size, meaning) for size, meaning in _sizes(told, scores)]
+    return [AmountReading(number.amount * size, meaning) for size, meaning in _sizes(told, scores)]
 
 
-def cost_readings(numbers: list[Reading], unit: str) -> list[Reading]:
+def cost_readings(numbers: list[AmountReading], unit: str) -> list[AmountReading]:
     """What a cost of some number of units may be."""
     if len(numbers) > 1:
-        return [Reading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
+        return [AmountReading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
     amount = numbers[0].amount
     if unit == "" or _OWN.fullmatch(unit):
         return numbers
     if found := _TIMES.fullmatch(unit):
         return [_time(amount, found)]
     if _WEEKS.fullmatch(unit):
-        return [Reading(7.0 * amount, unit="d")]
+        return [AmountReading(7.0 * amount, unit="d")]
     return _two_costs(amount, unit)
 
 
-def _two_costs(amount: float, unit: str) -> list[Reading]:
+def _two_costs(amount: float, unit: str) -> list[AmountReading]:
     """Both readings of a unit that has two."""
     if unit == _EM:
-        return [Reading(amount, "for minutes", written="min"), Reading(30.0 * amount, "for months", written="d")]
+        return [
+            AmountReading(amount, "for minutes", written="min"),
+            AmountReading(30.0 * amount, "for months", written="d"),
+        ]
     if clock := _CLOCK.fullmatch(unit):
         rest = int(clock["rest"])
         return [
-            Reading(amount, "for minutes and seconds", written=f"min {rest}s"),
-            Reading(amount, "for hours and minutes", written=f"h {rest}min"),
+            AmountReading(amount, "for minutes and seconds", written=f"min {rest}s"),
+            AmountReading(amount, "for hours and minutes", written=f"h {rest}min"),
         ]
     if machine := _MACHINE.fullmatch(unit):
         time = SPELLINGS[machine["unit"]]
         return [
-            Reading(amount, "for time on the clock", written=time),
-            Reading(amount, f"if train returns {unit} as its cost"),
+            AmountReading(amount, "for time on the clock", written=time),
+            AmountReading(amount, f"if train returns {unit} as its cost"),
         ]
     raise UnclearError(_unknown(unit))
 
 
-def _time(amount: float, found: re.Match[str]) -> Reading:
+def _time(amount: float, found: re.Match[str]) -> AmountReading:
     """Hours, or hours and minutes."""
     unit = SPELLINGS[found["unit"]]
     more = sum(float(each["number"]) * SECONDS[SPELLINGS[each["unit"]]] for each in _MORE.finditer(found["more"]))
-    return Reading(amount + more / SECONDS[unit], unit=unit)
+    return AmountReading(amount + more / SECONDS[unit], unit=unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from autobct.belief.arrays import finite_number, whole_number
 from autobct.value.assessment import Assess
 from autobct.value.bounds.dual import above_clairvoyant, clairvoyant_mean
-from autobct.value.bounds.lower_bound import CAP, STAGE_TRUTHS, Estimate, Played, joined, play, stage_of
+from autobct.value.bounds.lower_bound import CAP, STAGE_TRUTHS, Estimate, PlayedPolicy, joined, play, stage_of
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
@@ -233,7 +233,9 @@ def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock, truths
         effort /= _FINER
 
 
-def _lower(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock) -> tuple[str, Played]:
+def _lower(
+    start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock
+) -> tuple[str, PlayedPolicy]:
     name = _best_of(start, terms, policies, seed, clock) if len(policies) > 1 else next(iter(policies))
     policy = policies[name]
     truths = _truths_in(_SHARE / 2 * clock.left, start, terms, seed, STAGE_TRUTHS)  # each costs about twice as much

@@ -48,7 +48,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Played:
+class PlayedPolicy:
     """Simulated tunings.  net: (n,) net utility given what was seen;  controls: (n, K) of mean zero;  runs: (n,)."""
 
     net: Array
@@ -104,20 +104,20 @@ def stage_of(
     return Stage(start, terms, first, means)
 
 
-def play(policy: Assess, stage: Stage, common: CommonRandomNumbers) -> Played:
+def play(policy: Assess, stage: Stage, common: CommonRandomNumbers) -> PlayedPolicy:
     """Play the policy on every draw."""
     outcome = simulate(policy, stage.start, stage.terms, common)
     prices = price_of(common.costs, stage.start.cost_noise, stage.terms)
     controls = _features(common.scores, prices, stage.first) - stage.means
-    return Played(outcome.believed_net, controls, outcome.runs)
+    return PlayedPolicy(outcome.believed_net, controls, outcome.runs)
 
 
-def joined(parts: list[Played]) -> Played:
+def joined(parts: list[PlayedPolicy]) -> PlayedPolicy:
     """All batches as one."""
-    return Played(*(np.concatenate([getattr(part, name) for part in parts]) for name in Played.__slots__))
+    return PlayedPolicy(*(np.concatenate([getattr(part, name) for part in parts]) for name in PlayedPolicy.__slots__))
 
 
-def difference(first: Played, second: Played) -> Estimate:
+def difference(first: PlayedPolicy, second: PlayedPolicy) -> Estimate:
     """first - second of two policies on the same random numbers."""
     return mean_with_controls(first.net - second.net, first.controls)
 

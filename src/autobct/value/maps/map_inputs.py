@@ -5,7 +5,7 @@ Of a successor a map needs means, variances and neighbours' covariances at the r
 
 | `autobct.build.networks.game` | here |
 |---|---|
-| `Outlook`, (n, G, A, B, R) | `Outlook`, the references first: (R, ..., A, B) |
+| `BatchedInputs`, (n, G, A, B, R) | `MapInputs`, the references first: (R, ..., A, B) |
 | `look_ahead` | `lookout`, then `Lookout.after` |
 | `root` | `outlook` |
 """
@@ -31,7 +31,7 @@ _INV_ROOT_2PI = np.float32(1 / np.sqrt(2 * np.pi))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
+class MapInputs:
     """States as a map sees them: float32, in units of lambda.  All broadcast to (..., A, B), or to (A, B, g).
 
     level, scale:  score = level + scale x what stands here;  scale is lambda, float64
@@ -58,7 +58,7 @@ class Outlook:
         return self.fixed[: len(self.mean)]
 
 
-def outlook(state: State, terms: Terms, references: int, neighbours: Indices) -> Outlook:
+def outlook(state: State, terms: Terms, references: int, neighbours: Indices) -> MapInputs:
     """Any states whose first candidates are the references, e.g. successors with `inner` the references."""
     axes = max(state.score.mean.ndim, state.score.cov.ndim - 1, state.cost.mean.ndim, state.cost.cov.ndim - 1)
 
@@ -72,7 +72,7 @@ def outlook(state: State, terms: Terms, references: int, neighbours: Indices) ->
     score_noise, cost_noise = state.score_noise[..., 0], state.cost_noise[..., 0]
     scale = _lambda(var, score_noise)
     intercept, spread = _cost_lines(first(state.cost.mean[..., :references]), cost_var, cost_noise, terms, scale)
-    return Outlook(
+    return MapInputs(
         level=level,
         scale=scale,
         mean=_float32((means - level) / scale),
@@ -107,7 +107,7 @@ class Lookout:
     truth: NDArray[np.bool_]
     references: int
 
-    def after(self, chosen: Indices, score_rule: Rule, cost_rule: Rule) -> Outlook:
+    def after(self, chosen: Indices, score_rule: Rule, cost_rule: Rule) -> MapInputs:
         """The states that a run at each of the chosen candidates leads to, axes (A, B, g).
 
         The chosen stand last: NumPy is quick along a long last axis.
@@ -118,7 +118,7 @@ class Lookout:
         costs, scores = slice(count), slice(count, None)
         by_score = _lines(intercepts[scores], slopes[scores], score_rule)[:, :, None]  # (R + M, A, 1, g)
         by_cost = _lines(intercepts[costs], slopes[costs], cost_rule)[:, None]  # (R, 1, B, g)
-        return Outlook(
+        return MapInputs(
             level=np.asarray(self.level),
             scale=self.scale[chosen],
             mean=by_score[:count],

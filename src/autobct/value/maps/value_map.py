@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Array32
 from autobct.value.lookahead.one_step import Continuation, never, one_run_value
-from autobct.value.maps.map_inputs import Outlook, improvement, outlook
+from autobct.value.maps.map_inputs import MapInputs, improvement, outlook
 from autobct.value.maps.map_spec import BASES as BASES
 from autobct.value.maps.map_spec import JOINT, MapSpec
 from autobct.value.maps.map_spec import MapMismatch as MapMismatch
 from autobct.value.maps.map_spec import mismatches as mismatches
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 from autobct.value.state import State, Terms
 
 OPTIMISM = np.array([0.0, 0.6, 1.2], dtype=np.float32)
@@ -52,7 +52,7 @@ class ValueMap:
     """
 
     spec: MapSpec
-    networks: tuple[Network, ...]
+    networks: tuple[Perceptron, ...]
 
     def __post_init__(self) -> None:
         """Every network takes the inputs of this game."""
@@ -67,7 +67,7 @@ class ValueMap:
         """K + 1, the number of runs that the last network foresees."""
         return len(self.networks) + 1
 
-    def network(self, runs_left: int) -> Network:
+    def network(self, runs_left: int) -> Perceptron:
         """The network of V_n, 2 <= n; the deepest if there is none for so many."""
         return self.networks[min(runs_left, self.deepest) - 2]
 
@@ -86,7 +86,7 @@ class ValueMap:
         """V_{K+1}(x), for relaxed use.  (...)."""
         return self.continuation(self.deepest)(state, terms)
 
-    def evaluate(self, network: Network, view: Outlook) -> Array:
+    def evaluate(self, network: Perceptron, view: MapInputs) -> Array:
         """V = V_1 + lambda max(network - caution, 0) at the states of an outlook.  (..., A, B)."""
         last, joint, top = _joint(view, recall=self.spec.recall)
         added = self._addition(network, view, joint, top)
@@ -96,11 +96,11 @@ class ValueMap:
             added = np.where(view.truth, 0.0, added)
         return np.asarray(view.level + view.scale * (last + added))
 
-    def one_more_run(self, view: Outlook) -> Array:
+    def one_more_run(self, view: MapInputs) -> Array:
         """V_1 over the references, with recall beside the incumbent: what every V_n starts from."""
         return np.asarray(view.level + view.scale * _joint(view, recall=self.spec.recall)[0])
 
-    def _addition(self, network: Network, view: Outlook, joint: Array32, top: Array32) -> Array:
+    def _addition(self, network: Perceptron, view: MapInputs, joint: Array32, top: Array32) -> Array:
         """The network's output.  Parts of the first layer that vary less are multiplied once."""
         count, weights = len(view.mean), network.weights[0]
         hidden = _part(joint, weights[-JOINT:])
@@ -112,7 +112,7 @@ class ValueMap:
         return network.finish(hidden, overwrite=True)
 
 
-def network_of(parts: Mapping[str, NDArray[Any]]) -> Network:
+def network_of(parts: Mapping[str, NDArray[Any]]) -> Perceptron:
     """A network from the arrays that training wrote: `NetworkValue.state_dict()` as NumPy."""
     first = np.concatenate([parts[name] for name in ("reach", "mean", "price", "fixed", "joint")])
     weights = (first, parts["second.weight"].T, parts["out.weight"].T)
@@ -121,10 +121,10 @@ def network_of(parts: Mapping[str, NDArray[Any]]) -> Network:
     def plain(arrays: tuple[NDArray[Any], ...]) -> tuple[Array32, ...]:
         return tuple(np.ascontiguousarray(array, dtype=np.float32) for array in arrays)
 
-    return Network(plain(weights), plain(biases))
+    return Perceptron(plain(weights), plain(biases))
 
 
-def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
+def _joint(view: MapInputs, *, recall: bool) -> tuple[Array32, Array32, Array32]:
     """V_1, the inputs that depend on both outcomes (4, ..., A, B), the best mean (..., A, 1); all over lambda."""
     hopes = view.mean + OPTIMISM.reshape(-1, *(1,) * view.mean.ndim) * view.sd
     best = _best(hopes, view.price, axis=1)  # V_1, and with optimism
@@ -140,7 +140,7 @@ def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
     return last, joint, top
 
 
-def _improvement(view: Outlook) -> Array32:
+def _improvement(view: MapInputs) -> Array32:
     """One more run beside the incumbent: its score, plus the best expected improvement less its price."""
     have = np.maximum(view.stop, _NOTHING)
     gain = improvement(view.mean - have, view.reach)
