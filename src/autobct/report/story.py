@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from autobct.tuning.model.posterior import Learned
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import WhatIf
 
-__all__ = ["Story", "params_text", "run_text"]
+__all__ = ["Story", "run_text"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,11 +174,6 @@ def _incumbent(decision: Decision | None) -> float | None:
     if decision is None:
         return None
     return decision.stop_value if isinstance(decision, Train) else decision.value
-
-
-def params_text(params: Mapping[str, Any]) -> str:
-    """Params in one line: a=1, b=relu."""
-    return ", ".join(f"{name}={number(value)}" for name, value in params.items())
 
 
 def run_text(run: Run) -> str:
