@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import autobct
-from autobct.belief.cost import upsilon
+from autobct.belief.normal import upsilon
 from autobct.belief.prior import PAPER_PRIORS, Prior, paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from tests.value.cases import PAPER, prior_state, random_state
 
-from autobct.belief.cost import upsilon
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.normal import upsilon
 from autobct.value.acquisition import CHEAP, expected_improvement, gittins_index, inverse_loss
 from autobct.value.assessment import Assessment, ByValue, by_ei_per_cost, by_gittins_index, pick
 from autobct.value.lookahead.one_step import one_run_values

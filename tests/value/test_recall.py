@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.value.cases import FEW, LOG_RECALL, RECALL, grid, prior_state, random_state
 
-from autobct.belief.cost import upsilon
+from autobct.belief.normal import upsilon
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_values
 from autobct.value.state import Terms, keep, run_price, score_gains, stop_value

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.cost import LINEAR, CostModel
 from autobct.belief.gaussian import Belief, Gaussian
+from autobct.belief.kalman import observed_sd
 from autobct.belief.model import Model, noise_at
 
 Number = TypeVar("Number", np.float64, np.intp)
@@ -130,14 +131,12 @@ def cost_gains(state: State) -> Array:
 
 
 def _gains(belief: Gaussian, noise: Array) -> Array:
-    observed_sd = np.sqrt(variance(belief) + np.square(noise))
-    return np.asarray(belief.cov / observed_sd[..., :, None])
+    return np.asarray(belief.cov / observed_sd(variance(belief), noise)[..., :, None])
 
 
 def run_price(state: State, terms: Terms) -> Array:
     """Expected price of one run at each candidate, in score units: gamma Upsilon(...) + overhead.  (..., G)."""
-    sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
-    return price_of(state.cost.mean, sd, terms)
+    return price_of(state.cost.mean, observed_sd(variance(state.cost), state.cost_noise), terms)
 
 
 def price_of(mean: Array, sd: Array, terms: Terms) -> Array:

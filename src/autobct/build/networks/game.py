@@ -16,9 +16,12 @@ from torch import Tensor
 
 from autobct.belief.arrays import Array
 from autobct.belief.basis import Basis
+from autobct.belief.kalman import observed_sd, posterior, remaining, remaining_variance
+from autobct.belief.normal import loss
 from autobct.build.mirror import symmetry
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.lookahead.nodes import Rule, stratified
+from autobct.value.maps.map_inputs import reach_of
 from autobct.value.simulate import KEPT
 
 
@@ -142,13 +145,11 @@ Value = Callable[[Game, BatchedInputs], Tensor]
 
 def run_prices(game: Game, mean: Tensor, var: Tensor, noise: Tensor, price: Tensor) -> Tensor:
     """Expected price of a run: price x (Upsilon or log-normal mean) + overhead."""
-    total = var + noise**2
+    sd = observed_sd(var, noise)
     if game.log_cost:
-        expected = torch.exp((mean + total / 2).clamp(max=30.0))
+        expected = torch.exp((mean + sd * sd / 2).clamp(max=30.0))
     else:
-        sd = total.sqrt()
-        x = mean / sd
-        expected = sd * torch.exp(-x * x / 2) / (2 * np.pi) ** 0.5 + mean * torch.special.ndtr(x)
+        expected = sd * loss(mean / sd)
     return price * expected + game.overhead
 
 
@@ -158,21 +159,21 @@ def look_ahead(game: Game, beliefs: Beliefs) -> tuple[BatchedInputs, Tensor]:
     phi_r = phi[ref]
     spread = beliefs.score_cov @ phi.T  # (n, J, G)
     var = (phi.T * spread).sum(1).clamp(min=0)  # (n, G)
-    step = (var + beliefs.score_noise[:, None] ** 2).sqrt()
+    step = observed_sd(var, beliefs.score_noise[:, None])
     gain = ((phi_r @ spread) / step[:, None]).transpose(1, 2)  # (n, G, R)
     score = beliefs.score_mean @ phi.T
     left, right = game.neighbours
     link = ((phi_r[left] @ beliefs.score_cov) * phi_r[right]).sum(-1)  # (n, E)
     cost_spread = beliefs.cost_cov @ phi.T
     cost_var = (phi.T * cost_spread).sum(1).clamp(min=0)
-    cost_step = (cost_var + beliefs.cost_noise[:, None] ** 2).sqrt()
+    cost_step = observed_sd(cost_var, beliefs.cost_noise[:, None])
     cost_gain = ((phi_r @ cost_spread) / cost_step[:, None]).transpose(1, 2)
     cost = beliefs.cost_mean @ phi.T
     z, w = game.score_rule[0], game.cost_rule[0]
     price, noise = beliefs.price, beliefs.cost_noise
-    later_var = (cost_var[:, None, ref] - cost_gain**2).clamp(min=0)
+    later_var = remaining_variance(cost_var[:, None, ref], cost_gain)
     later_cost = cost[:, None, None, ref] + cost_gain[:, :, None] * w[:, None]  # (n, G, B, R)
-    score_var = (var[:, None, ref] - gain**2).clamp(min=0)  # (n, G, R)
+    score_var = remaining_variance(var[:, None, ref], gain)  # (n, G, R)
     stop, held = _incumbent_after(game, beliefs, spread, step, gain)
     view = BatchedInputs(
         mean=(score[:, None, None, ref] + gain[:, :, None] * z[:, None])[:, :, :, None],
@@ -180,7 +181,7 @@ def look_ahead(game: Game, beliefs: Beliefs) -> tuple[BatchedInputs, Tensor]:
             game, later_cost, later_var[:, :, None], noise[:, None, None, None], price[:, None, None, None]
         )[:, :, None],
         sd=score_var.sqrt()[:, :, None, None],
-        link=(link[:, None] - gain[..., left] * gain[..., right])[:, :, None, None],
+        link=remaining(link[:, None], gain[..., left], gain[..., right])[:, :, None, None],
         cost_sd=later_var.sqrt()[:, :, None, None],
         score_noise=beliefs.score_noise[:, None, None, None],
         cost_noise=noise[:, None, None, None],
@@ -200,7 +201,7 @@ def _incumbent_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor,
     z, phi = game.score_rule[0], game.features
     score, own = beliefs.score_mean @ phi.T, (phi.T * spread).sum(1).clamp(min=0) / step
     fresh = score[:, :, None] + own[:, :, None] * z
-    fresh_cov = (phi[game.references] @ spread).transpose(1, 2) - own[:, :, None] * gain  # (n, G, R)
+    fresh_cov = remaining((phi[game.references] @ spread).transpose(1, 2), own[:, :, None], gain)  # (n, G, R)
     if not game.recall or beliefs.kept.shape[1] == 0:
         return fresh, fresh_cov[:, :, None]
     index = beliefs.kept.clamp(min=0)  # (n, M)
@@ -208,18 +209,11 @@ def _incumbent_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor,
     kept_gain = ((kept @ spread) / step[:, None]).transpose(1, 2)  # (n, G, M)
     moved = torch.gather(score, 1, index)[:, None, :, None] + kept_gain[..., None] * z  # (n, G, M, A)
     moved = moved.masked_fill((beliefs.kept < 0)[:, None, :, None], -torch.inf)
-    kept_cov = (kept @ beliefs.score_cov @ phi[game.references].T)[:, None] - kept_gain[..., None] * gain[:, :, None]
+    before = (kept @ beliefs.score_cov @ phi[game.references].T)[:, None]
+    kept_cov = remaining(before, kept_gain[..., None], gain[:, :, None])
     best = torch.cat([fresh[:, :, None], moved], 2).max(2)
     held = torch.cat([fresh_cov[:, :, None], kept_cov], 2)  # (n, G, M + 1, R)
     return best.values, torch.gather(held, 2, best.indices[..., None].expand(*best.indices.shape, held.shape[-1]))
-
-
-def reach_of(var: Tensor, held: Tensor | float, noise: Tensor) -> Tensor:
-    """Standard deviation of the change of (score at a reference - incumbent's score) in a run at that reference.
-
-    var, held: variance of the former and covariance of the two
-    """
-    return (var - held).abs() / (var + noise**2).sqrt()
 
 
 def q_values(game: Game, beliefs: Beliefs, value: Value) -> Tensor:
@@ -242,18 +236,10 @@ def incumbent(game: Game, beliefs: Beliefs) -> Tensor:
 def observe(game: Game, beliefs: Beliefs, control: Tensor, score: Tensor, cost: Tensor) -> Beliefs:
     """The beliefs after one run each.  control (n,) index;  score, cost (n,) as the filter sees them."""
     phi = game.features[control]
-    score_mean, score_cov = _kalman(beliefs.score_mean, beliefs.score_cov, phi, beliefs.score_noise, score)
-    cost_mean, cost_cov = _kalman(beliefs.cost_mean, beliefs.cost_cov, phi, beliefs.cost_noise, cost)
+    score_mean, score_cov = posterior(beliefs.score_mean, beliefs.score_cov, phi, beliefs.score_noise, score)
+    cost_mean, cost_cov = posterior(beliefs.cost_mean, beliefs.cost_cov, phi, beliefs.cost_noise, cost)
     moved = replace(beliefs, score_mean=score_mean, score_cov=score_cov, cost_mean=cost_mean, cost_cov=cost_cov)
     return replace(moved, kept=_kept(game, moved, control))
-
-
-def _kalman(mean: Tensor, cov: Tensor, phi: Tensor, noise: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-    spread = (cov @ phi[..., None])[..., 0]
-    step = ((phi * spread).sum(-1).clamp(min=0) + noise**2).sqrt()
-    gain = spread / step[:, None]
-    surprise = (seen - (mean * phi).sum(-1)) / step
-    return mean + gain * surprise[:, None], cov - gain[:, :, None] * gain[:, None, :]
 
 
 def _kept(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:

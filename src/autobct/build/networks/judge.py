@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.normal import expected_maximum
 from autobct.build.networks.game import Beliefs, Game, Value, incumbent, observe, q_values, run_prices
 from autobct.build.networks.network_training import square_root
 from autobct.build.networks.network_value import one_more_run
@@ -138,7 +140,7 @@ def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
     phi = game.features[control]
 
     def seen(mean: Tensor, cov: Tensor, noise: Tensor, surprise: Tensor) -> Tensor:
-        step = ((phi @ cov[0] * phi).sum(-1).clamp(min=0) + noise[0] ** 2).sqrt()
+        step = observed_sd((phi @ cov[0] * phi).sum(-1).clamp(min=0), noise[0])
         return (mean * phi).sum(-1) + step * surprise
 
     score = seen(many.score_mean, prior.score_cov, prior.score_noise, z.repeat_interleave(len(w)).repeat(size))
@@ -170,15 +172,15 @@ def depth_two(game: Game, beliefs: Beliefs, runs: int = 0) -> Tensor:
     phi = game.features
     cov = phi @ beliefs.score_cov @ phi.T  # (n, G, G)
     score = beliefs.score_mean @ phi.T
-    step = (cov.diagonal(dim1=1, dim2=2).clamp(min=0) + beliefs.score_noise[:, None] ** 2).sqrt()
+    step = observed_sd(cov.diagonal(dim1=1, dim2=2).clamp(min=0), beliefs.score_noise[:, None])
     gain = cov / step[:, :, None]  # row g
     cost_cov = phi @ beliefs.cost_cov @ phi.T
     cost_var = cost_cov.diagonal(dim1=1, dim2=2).clamp(min=0)
     cost = beliefs.cost_mean @ phi.T
-    cost_gain = cost_cov / (cost_var + beliefs.cost_noise[:, None] ** 2).sqrt()[:, :, None]
+    cost_gain = cost_cov / observed_sd(cost_var, beliefs.cost_noise[:, None])[:, :, None]
     z, w = game.score_rule[0], game.cost_rule[0]
     later_cost = cost[:, None, None] + cost_gain[:, :, None] * w[:, None]
-    later_var = (cost_var[:, None] - cost_gain**2).clamp(min=0)[:, :, None]
+    later_var = remaining_variance(cost_var[:, None], cost_gain)[:, :, None]
     noise, price = beliefs.cost_noise, beliefs.price
     later_price = run_prices(game, later_cost, later_var, noise[:, None, None, None], price[:, None, None, None])
     stop, last = _after(game, beliefs, cov, score, gain, z)
@@ -204,13 +206,12 @@ def _after(game: Game, beliefs: Beliefs, cov: Tensor, score: Tensor, gain: Tenso
     kept = kept.masked_fill(out, -1e9)
     stop = torch.maximum(fresh, kept.amax(-1)) if many else fresh
     # slopes of the returnable models in the surprise of the last run at l: C'(i, l) / s_l
-    var = (cov.diagonal(dim1=1, dim2=2)[:, None] - gain**2).clamp(min=0)  # (n, g, l)
-    step = (var + beliefs.score_noise[:, None, None] ** 2).sqrt()
+    var = remaining_variance(cov.diagonal(dim1=1, dim2=2)[:, None], gain)  # (n, g, l)
+    step = observed_sd(var, beliefs.score_noise[:, None, None])
     kept_cov = torch.gather(cov, 1, index[:, :, None].expand(-1, -1, size))  # (n, M, l)
-    cross = kept_cov[:, None] - kept_gain[..., None] * gain[:, :, None]  # (n, g, M, l)
-    trained = cov - own[:, :, None] * gain  # (n, g, l)
+    cross = remaining(kept_cov[:, None], kept_gain[..., None], gain[:, :, None])  # (n, g, M, l)
+    trained = remaining(cov, own[:, :, None], gain)  # (n, g, l)
     slopes = torch.cat([cross, trained[:, :, None], var[:, :, None]], 2) / step[:, :, None]  # (n, g, M + 2, l)
-    count = z.shape[0]
     lines = torch.cat(
         [
             kept[..., None].expand(-1, -1, -1, many, size),
@@ -219,28 +220,4 @@ def _after(game: Game, beliefs: Beliefs, cov: Tensor, score: Tensor, gain: Tenso
         ],
         3,
     )  # (n, g, A, M + 2, l)
-    return stop, expected_maximum(lines, slopes[:, :, None].expand(-1, -1, count, -1, -1), dim=3)
-
-
-def expected_maximum(intercepts: Tensor, slopes: Tensor, dim: int) -> Tensor:
-    """E max of lines in a standard normal: `autobct.value.envelope` in torch."""
-    order = slopes.argsort(dim)
-    a = torch.gather(intercepts, dim, order).unbind(dim)
-    b = torch.gather(slopes, dim, order).unbind(dim)
-    count = len(a)
-    total = torch.stack(a).amax(0)
-    before = b[0]
-    for i in range(1, count):
-        lower = torch.full_like(total, -torch.inf)
-        upper = torch.full_like(total, torch.inf)
-        for j in range(count):
-            if j < i:
-                lower = torch.maximum(lower, (a[j] - a[i]) / (b[i] - b[j]).clamp(min=1e-12))
-            elif j > i:
-                upper = torch.minimum(upper, (a[i] - a[j]) / (b[j] - b[i]).clamp(min=1e-12))
-        on_top = lower < upper
-        x = -lower.abs()
-        loss = torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5 + x * torch.special.ndtr(x)
-        total = total + torch.where(on_top & (x > -8), (b[i] - before) * loss, 0.0)
-        before = torch.where(on_top, b[i], before)
-    return total
+    return stop, expected_maximum(lines.movedim(3, -1), slopes[:, :, None].movedim(3, -1))

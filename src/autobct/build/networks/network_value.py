@@ -15,7 +15,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from autobct.build.networks.game import BatchedInputs, Beliefs, Game, incumbent, reach_of, run_prices
+from autobct.belief.normal import improvement
+from autobct.build.networks.game import BatchedInputs, Beliefs, Game, incumbent, run_prices
+from autobct.value.maps.map_inputs import reach_of
 
 OPTIMISM = (0.6, 1.2)
 """Standard deviations added before maximising: two looks at how much better the best control may be."""
@@ -97,10 +99,7 @@ def _improvement(view: BatchedInputs) -> Tensor:
     The incumbent's score moves with the run; of several models the best is followed.  -inf without one.
     """
     have = view.stop.clamp(min=-1e3)[..., None]
-    x = ((view.mean - have) / view.reach.clamp(min=1e-6)).clamp(-30.0, 30.0)
-    gain = view.reach * (torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5 + x * torch.special.ndtr(x))
-    gain = torch.maximum(gain, view.mean - have)  # where nothing is learned, or beyond what x may be
-    worth = have[..., 0] + (gain - view.price).amax(-1)
+    worth = have[..., 0] + (improvement(view.mean - have, view.reach) - view.price).amax(-1)
     return torch.where(torch.isfinite(view.stop), worth, -torch.inf)
 
 

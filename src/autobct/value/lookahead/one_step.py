@@ -14,8 +14,9 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.normal import expected_maximum
 from autobct.value.acquisition import expected_best
-from autobct.value.envelope import expected_maximum
 from autobct.value.lookahead.nodes import Nodes, Rule
 from autobct.value.state import (
     State,
@@ -125,8 +126,8 @@ def _prices_after(state: State, terms: Terms, tries: Indices, rule: Rule) -> Arr
     """Price of a last run at each of `tries` after a run at g and each cost surprise.  (..., G, B, tries)."""
     gains = cost_gains(state)[..., tries]
     mean = state.cost.mean[..., None, None, tries] + gains[..., None, :] * rule.points[:, None]
-    var = np.maximum(variance(state.cost)[..., None, tries] - np.square(gains), 0.0)
-    sd = np.sqrt(var + np.square(state.cost_noise[..., None, tries]))
+    var = remaining_variance(variance(state.cost)[..., None, tries], gains)
+    sd = observed_sd(var, state.cost_noise[..., None, tries])
     return price_of(mean, sd[..., None, :], terms)
 
 
@@ -149,7 +150,7 @@ def _moved(belief: Gaussian, gains: Array, columns: Indices, surprise: Array) ->
     """m + k z and C - k k' after a run at each candidate, on the chosen columns.  Batch (..., G, A, B)."""
     gain = gather(gains, columns)
     mean = gather(belief.mean[..., None, :], columns)
-    cov = _block(belief.cov, columns) - gain[..., :, None] * gain[..., None, :]
+    cov = remaining(_block(belief.cov, columns), gain[..., :, None], gain[..., None, :])
     return Gaussian(
         mean[..., None, None, :] + gain[..., None, None, :] * surprise[..., None],
         cov[..., None, None, :, :],

@@ -10,9 +10,10 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.normal import improvement
 from autobct.value.lookahead.nodes import Nodes, gauss_hermite, product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
-from autobct.value.maps.map_inputs import improvement, lookout, reach_of
+from autobct.value.maps.map_inputs import lookout, reach_of
 from autobct.value.maps.map_spec import BASES, MapMismatch, MapSpec
 from autobct.value.maps.sieve import Sieve, sieve
 from autobct.value.maps.value_map import ValueMap

@@ -16,18 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
-from autobct.belief.arrays import Array, Array32, Indices
+from autobct.belief.arrays import Array, Array32, Indices, V
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.normal import loss
 from autobct.value.lookahead.nodes import Rule
 from autobct.value.state import State, Terms, gather, kept_means, price_of, stop_value, variance
 
 _LARGEST_LOG = 30.0  # of a log cost: beyond it every run is out of the question, and float32 must hold it
 _NONE = np.empty((0, 1, 1, 1), dtype=np.float32)
-_TINY = np.float32(1e-6)
-_INV_ROOT_2PI = np.float32(1 / np.sqrt(2 * np.pi))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,8 +91,8 @@ class Lookout:
 
     prices:              (G,) of the run itself, in score units
     intercepts, slopes:  (.., G) lines in the surprises: of costs (R), means (R), the model just trained, earlier ones
-    fixed:               (.., G) outcome-free: spread of the cost (R), overhead, then `Outlook.fixed`
-    reach:               (1 + M, R, G) with recall: `Outlook.reach`, were each of these models the best one
+    fixed:               (.., G) outcome-free: spread of the cost (R), overhead, then `MapInputs.fixed`
+    reach:               (1 + M, R, G) with recall: `MapInputs.reach`, were each of these models the best one
     """
 
     terms: Terms
@@ -151,18 +150,18 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
     costs, cost_cov, cost_rows = _seen_from(state.cost, to_references)
     own, own_cost = variance(state.score), variance(state.cost)
     score_noise, cost_noise = state.score_noise, state.cost_noise
-    step, cost_step = np.sqrt(own + score_noise * score_noise), np.sqrt(own_cost + cost_noise * cost_noise)
+    step, cost_step = observed_sd(own, score_noise), observed_sd(own_cost, cost_noise)
     gain, cost_gain = rows / step, cost_rows / cost_step  # (R, G)
-    var = np.maximum(np.diagonal(cov)[:, None] - gain * gain, 0.0)
-    cost_var = np.maximum(np.diagonal(cost_cov)[:, None] - cost_gain * cost_gain, 0.0)
+    var = remaining_variance(np.diagonal(cov)[:, None], gain)
+    cost_var = remaining_variance(np.diagonal(cost_cov)[:, None], cost_gain)
     left, right = neighbours
-    link = cov[left, right][:, None] - gain[left] * gain[right]
+    link = remaining(cov[left, right][:, None], gain[left], gain[right])
     level, scale, count = float(means.max()), _lambda(var, score_noise), len(means)
     kept = state.kept[state.kept >= 0] if terms.recall else state.kept[:0]
     intercepts = np.empty((2 * count + 1 + kept.size, state.size), dtype=np.float32)
     slopes, rest = np.empty_like(intercepts), np.empty((count + 1, state.size), dtype=np.float32)
     intercepts[:count], rest[:-1] = _cost_lines(costs[:, None], cost_var, cost_noise, terms, scale)
-    slopes[:count] = cost_gain if terms.cost_model is LOG_LINEAR else cost_gain / np.sqrt(cost_var + cost_noise**2)
+    slopes[:count] = cost_gain if terms.cost_model is LOG_LINEAR else cost_gain / observed_sd(cost_var, cost_noise)
     intercepts[count : 2 * count] = (means[:, None] - level) / scale
     slopes[count : 2 * count] = gain / scale
     intercepts[2 * count] = (state.score.mean - level) / scale  # the model just trained
@@ -177,32 +176,21 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
     reach = np.empty((0, count, state.size), dtype=np.float32)
     if terms.recall:
         held = np.empty((1 + kept.size, count, state.size))  # covariance of each model with the references afterwards
-        held[0] = rows - (own / step) * gain
+        held[0] = remaining(rows, own / step, gain)
         kept_cov = kept_rows[:, to_references] if to_references.ndim == 1 else kept_rows @ to_references.T  # (M, R)
-        held[1:] = kept_cov[:, :, None] - (kept_rows / step)[:, None] * gain
+        held[1:] = remaining(kept_cov[:, :, None], (kept_rows / step)[:, None], gain)
         reach = _float32(reach_of(var, held, score_noise) / scale)
     lines = intercepts, slopes
     return Lookout(terms, level, scale, prices, *lines, np.concatenate([rest, fixed]), reach, truth, count)
 
 
-def loss(x: Array32) -> Array32:
-    """phi(x) + x Phi(x): expected positive part of a normal with mean x, in float32."""
-    return np.asarray(np.exp(x * x * np.float32(-0.5)) * _INV_ROOT_2PI + x * ndtr(x))
+def reach_of(var: V, held: V, score_noise: V) -> V:
+    """Sd of the change of (score at a control - incumbent's score) in a run there.  In NumPy and in torch.
 
-
-def improvement(ahead: Array32, reach: Array32) -> Array32:
-    """E[(ahead + reach Z)^+], in float32: what a run is expected to add to the incumbent's score.
-
-    ahead: by how much its believed score is above the incumbent's;  reach: see `reach_of`
+    var, held: variance of the former, covariance of the two
     """
-    x: Array32 = np.asarray(ahead / np.maximum(reach, _TINY), dtype=np.float32)
-    np.minimum(np.maximum(x, -30.0, out=x), 30.0, out=x)
-    return np.asarray(np.maximum(reach * loss(x), ahead))  # the latter where nothing is learned
-
-
-def reach_of(var: Array, held: Array, score_noise: Array) -> Array:
-    """Sd of the change of (score at a control - incumbent's score) in a run there; var, held: variance, covariance."""
-    return np.asarray(np.abs(var - held) / np.sqrt(var + score_noise * score_noise))
+    found: V = abs(var - held) / observed_sd(var, score_noise)
+    return found
 
 
 def _seen_from(belief: Gaussian, to_references: Array | Indices) -> tuple[Array, Array, Array]:

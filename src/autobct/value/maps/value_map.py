@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Array32
+from autobct.belief.normal import improvement
 from autobct.value.lookahead.one_step import Continuation, never, one_run_value
-from autobct.value.maps.map_inputs import MapInputs, improvement, outlook
+from autobct.value.maps.map_inputs import MapInputs, outlook
 from autobct.value.maps.map_spec import BASES as BASES
 from autobct.value.maps.map_spec import JOINT, MapSpec
 from autobct.value.maps.map_spec import MapMismatch as MapMismatch
