@@ -28,8 +28,8 @@ from autobct.integrations._optuna_study import StudyTuner
 from autobct.integrations._optuna_trials import costs_of, distribution_of, distributions_of, space_of
 from autobct.tuning.decide.decision import Decision, Stop
 from autobct.tuning.keywords import TunerKeywords, spelled_out
+from autobct.tuning.space.parameter_checks import when_text
 from autobct.tuning.space.space import Space
-from autobct.tuning.space.when import when_text
 
 __all__ = ["AutoBCTSampler", "AutoBCTTerminator"]
 

@@ -9,12 +9,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.decide.decision import Decision, Stop, short
-from autobct.tuning.history import Note, Run
+from autobct.tuning.history import Note, Run, records_of
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.importance import importance
 from autobct.tuning.model.posterior import learned
 from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.records import records_of
 from autobct.tuning.settings import versions
 from autobct.tuning.units.price import Price, parse_price
 from autobct.tuning.windows import window

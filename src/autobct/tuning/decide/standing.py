@@ -17,9 +17,8 @@ from autobct.belief.prior import Prior
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.memory import Memory, place_of
-from autobct.tuning.model.estimate import to_scores
+from autobct.tuning.model.estimate import score_at, to_scores
 from autobct.tuning.model.feasibility import chances
-from autobct.tuning.model.measured import score_at
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.candidates import distinct
 from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest

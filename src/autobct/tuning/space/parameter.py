@@ -13,8 +13,18 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from autobct.tuning.space.parameter_checks import MOST, check_range, check_step, equal, inside, real, same, twice, whole
-from autobct.tuning.space.when import when_of
+from autobct.tuning.space.parameter_checks import (
+    MOST,
+    check_range,
+    check_step,
+    equal,
+    inside,
+    real,
+    same,
+    twice,
+    when_of,
+    whole,
+)
 
 __all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of"]
 

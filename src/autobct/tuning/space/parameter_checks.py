@@ -1,17 +1,37 @@
-"""What a parameter is checked for when it is made, and a value when it is given: each error says what to write."""
+"""What a parameter and its condition are checked for when made, and a value when given: errors say what to write."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-__all__ = ["MOST", "check_range", "check_step", "equal", "inside", "real", "same", "twice", "whole"]
+__all__ = [
+    "MOST",
+    "When",
+    "check_range",
+    "check_step",
+    "equal",
+    "inside",
+    "real",
+    "same",
+    "twice",
+    "when_of",
+    "when_text",
+    "whole",
+]
 
 Number = TypeVar("Number", int, float)
 
 MOST = 2**40
 """Values of a discrete parameter, at most: a float in [0, 1] tells so many apart, with room."""
+
+When = dict[str, list[Any]]
+"""Names of other parameters and the values of each under which this one exists; all must agree."""
+
+_WHEN = "write e.g. when={'booster': 'dart'}, or a list of values"
+_MOST_VALUES = 10_000  # values of one condition
 
 
 def real(name: str, value: object) -> float:
@@ -102,3 +122,43 @@ def equal(first: object, second: object) -> bool:
         return bool(first != first and second != second)  # two NaN are one choice
     except (TypeError, ValueError):  # arrays and the like, which do not compare to one truth
         return False
+
+
+def when_of(kind: str, when: object) -> When | None:
+    """What was said, with the values of each name in a list; None if nothing was.  kind: for the error sentence.
+
+    A list, set or range is several values, anything else is one.
+    """
+    if when is None:
+        return None
+    if not isinstance(when, Mapping) or not when:
+        raise TypeError(f"{kind}: when must be a dict of names and values, got {when!r}; {_WHEN}")
+    return {_name(kind, name): _values(kind, name, told) for name, told in when.items()}
+
+
+def when_text(when: Mapping[str, list[Any]]) -> str:
+    """A condition in words: booster is 'dart' and depth is 3, 4 or 5."""
+    return " and ".join(f"{name} is {_listed([repr(value) for value in values])}" for name, values in when.items())
+
+
+def _name(kind: str, name: object) -> str:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"{kind}: when must name another parameter, got {name!r}; {_WHEN}")
+    return name
+
+
+def _values(kind: str, name: str, told: object) -> list[Any]:
+    if isinstance(told, range) and len(told) > _MOST_VALUES:
+        raise ValueError(f"{kind}: when has {len(told)} values for {name!r}; write at most {_MOST_VALUES}")
+    if isinstance(told, set | frozenset):
+        told = sorted(told, key=repr)  # a set has another order in every process
+    values = list(told) if isinstance(told, list | range) else [told]
+    if not values:
+        raise ValueError(f"{kind}: when has no value for {name!r}, so that nothing would meet it; {_WHEN}")
+    return values
+
+
+def _listed(words: list[str]) -> str:
+    if len(words) > 6:
+        words = [*words[:3], f"{len(words) - 4} more", words[-1]]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

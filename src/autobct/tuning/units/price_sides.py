@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from autobct.tuning.units.time_units import SECONDS, SPELLINGS
-
 __all__ = [
     "PERCENTAGE",
+    "SECONDS",
     "AmountReading",
     "UnclearError",
     "cost_readings",
@@ -20,7 +19,20 @@ __all__ = [
     "is_percent",
     "is_score",
     "score_readings",
+    "spelled",
 ]
+
+SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+"""Seconds in one of each unit of time."""
+
+_SPELLINGS = {
+    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "min"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("d", "day", "days"), "d"),
+}
+"""How people write them."""
 
 PERCENTAGE = 10.0
 """Scores of this or more are percentages, or counted in points: a point of them is 1."""
@@ -47,7 +59,7 @@ _PARTS = (
     (re.compile(r"basis[ -]points?|bps?\.?"), 0.0001),
 )
 
-_TIME = "|".join(sorted(SPELLINGS, key=len, reverse=True))
+_TIME = "|".join(sorted(_SPELLINGS, key=len, reverse=True))
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)"
 _TIMES = re.compile(rf"(?P<unit>{_TIME})\.?(?P<more>(?:\s*(?:and\s*)?{_DIGITS}\s*(?:{_TIME})(?![a-z])\.?)*)")
 _MORE = re.compile(rf"(?P<number>{_DIGITS})\s*(?P<unit>{_TIME})(?![a-z])")
@@ -57,6 +69,11 @@ _MACHINE = re.compile(rf"(?P<machine>gpu|cpu|tpu|core|node|machine)[\s-]*(?P<uni
 _EM = "m"
 _CLOCK = re.compile(r":(?P<rest>\d\d)")
 _EACH = re.compile(r"runs?|trials?|trainings?|iterations?|epochs?|steps?|evaluations?|models?|fits?")
+
+
+def spelled(unit: str) -> str | None:
+    """The short name of a unit of time in any usual spelling; None if it is none."""
+    return _SPELLINGS.get(" ".join(unit.lower().split()))
 
 
 class UnclearError(ValueError):
@@ -138,7 +155,7 @@ def _two_costs(amount: float, unit: str) -> list[AmountReading]:
             AmountReading(amount, "for hours and minutes", written=f"h {rest}min"),
         ]
     if machine := _MACHINE.fullmatch(unit):
-        time = SPELLINGS[machine["unit"]]
+        time = _SPELLINGS[machine["unit"]]
         return [
             AmountReading(amount, "for time on the clock", written=time),
             AmountReading(amount, f"if train returns {unit} as its cost"),
@@ -148,8 +165,8 @@ def _two_costs(amount: float, unit: str) -> list[AmountReading]:
 
 def _time(amount: float, found: re.Match[str]) -> AmountReading:
     """Hours, or hours and minutes."""
-    unit = SPELLINGS[found["unit"]]
-    more = sum(float(each["number"]) * SECONDS[SPELLINGS[each["unit"]]] for each in _MORE.finditer(found["more"]))
+    unit = _SPELLINGS[found["unit"]]
+    more = sum(float(each["number"]) * SECONDS[_SPELLINGS[each["unit"]]] for each in _MORE.finditer(found["more"]))
     return AmountReading(amount + more / SECONDS[unit], unit=unit)
 
 
