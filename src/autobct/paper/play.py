@@ -12,7 +12,7 @@ from autobct.belief.arrays import Array
 from autobct.maps.library import shipped_map
 from autobct.paper.experiment import MOST_RUNS, Experiment, Method
 from autobct.paper.outcome import TrainingOutcome
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.decide.policy import Policy, relaxed
 from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.tuner import Tuner
@@ -143,7 +143,7 @@ class Opening:
             run = tuner.tell(decision, score=score, cost=cost)
             control, total = tuple(map(float, decision.control)), cost + (lines[-1].total if lines else 0.0)
             decision = tuner.ask()
-            value = _value(decision)
+            value = value_of_continuing(decision)
             lines.append(
                 PlayedRun(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome)
             )
@@ -159,9 +159,3 @@ def opening(experiment: Experiment, player: Player) -> Opening:
     first = tuner.ask()
     assert isinstance(first, Train)  # without a model there is nothing to stop with
     return Opening(experiment, tuner, first)
-
-
-def _value(decision: Decision) -> float | None:
-    """V: the value of going on, whether or not it goes on."""
-    going_on = decision.best_alternative if isinstance(decision, Stop) else decision
-    return None if going_on is None else going_on.value

@@ -22,10 +22,10 @@ def progress_chart(story: Story, *, width: float = 900.0, height: float = 340.0)
     totals, going_on, incumbent = story.totals, story.going_on, story.incumbent
     x = axis_over(story.total_title, np.append(totals, 0.0), count=8 if width > 600 else 4, room=0.04)
     at = frame(x, _score_axis(story), width=width, height=height)
-    hand_x, hand_y = _steps(totals, incumbent, x.high)
+    best_x, best_y = _steps(totals, incumbent, x.high)
     shapes = [
         group("go", *(_gap(at, *gap) for gap in zip(totals, incumbent, going_on, strict=True))),
-        group("score", line(at, hand_x, hand_y, width=2.5)),
+        group("score", line(at, best_x, best_y, width=2.5)),
         group("go", line(at, totals, going_on, dashed=True, width=1.5)),
     ]
     values = [

@@ -11,7 +11,7 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.report.axis import number
 from autobct.report.estimated import LEVELS, Dial, dials, swept
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.history import Run
 from autobct.tuning.model.estimate import score_quantiles, to_scores
 from autobct.tuning.model.importance import importance
@@ -140,15 +140,15 @@ class Story:
     @property
     def going_on(self) -> Array:
         """Value of continuing after 0, 1, 2, ... runs; NaN where it is not known."""
-        return self._of_decisions(_going_on)
+        return self._of_decisions(value_of_continuing)
 
     @property
     def incumbent(self) -> Array:
         """The estimated score of the best so far after 0, 1, 2, ... runs; NaN where there is none."""
         decided = self._of_decisions(_incumbent)
-        return np.where(np.isfinite(decided), decided, [self._hand(runs) for runs in range(len(self.past))])
+        return np.where(np.isfinite(decided), decided, [self._best_of(runs) for runs in range(len(self.past))])
 
-    def _hand(self, runs: int) -> float:
+    def _best_of(self, runs: int) -> float:
         """The estimated score of the best of so many runs, or of the last one that finished."""
         finished = [run.control for run in self.history[:runs] if run.score is not None]
         if not finished:
@@ -161,13 +161,6 @@ class Story:
         told = [read(decision) for decision in self.decisions[: len(self.history) + 1]]
         told += [None] * (len(self.history) + 1 - len(told))
         return np.array([np.nan if value is None else value for value in told], dtype=float)
-
-
-def _going_on(decision: Decision | None) -> float | None:
-    if decision is None:
-        return None
-    going_on = decision.best_alternative if isinstance(decision, Stop) else decision
-    return None if going_on is None else going_on.value
 
 
 def _incumbent(decision: Decision | None) -> float | None:
