@@ -17,7 +17,7 @@ import numpy as np
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.tuning.decide.policy import relaxed
 from autobct.value.bounds.lower_bound import CAP, Estimate, joined, play, stage_of
-from autobct.value.simulate import draw_luck
+from autobct.value.simulate import common_random_numbers
 from autobct.value.state import Terms, control_grid, view
 
 PRICE, OVERHEAD, SIDES = 0.16, 0.002, (5, 11, 26, 51)
@@ -45,7 +45,9 @@ def worth(name: str, cost: str, side: int, draws: int) -> Estimate:
     policy = relaxed(2)(controls, 0)
     stage = stage_of(policy, start, terms, rng=np.random.default_rng(2))
     rng = np.random.default_rng(3)
-    return joined([play(policy, stage, draw_luck(start, 200, CAP, rng=rng)) for _ in range(draws // 200)]).estimate()
+    return joined(
+        [play(policy, stage, common_random_numbers(start, 200, CAP, rng=rng)) for _ in range(draws // 200)]
+    ).estimate()
 
 
 if __name__ == "__main__":

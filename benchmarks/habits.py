@@ -45,8 +45,8 @@ def ahead_at_the_stop(state: State, terms: Terms, runs: int) -> Assessment:
     found, stop = by_ei_per_cost(state, terms, runs), float(stop_value(state)) if state.kept.size else -np.inf
     if found.value.max() > stop:
         return found
-    lucky = state.score.mean + np.sqrt(variance(state.score))
-    best = [np.argsort(-rank, kind="stable")[:_SHORT] for rank in (found.priority, lucky)]
+    hopeful = state.score.mean + np.sqrt(variance(state.score))
+    best = [np.argsort(-rank, kind="stable")[:_SHORT] for rank in (found.priority, hopeful)]
     chosen = np.unique(np.concatenate([*best, state.kept]))
     short = _only(state, chosen)
     ahead, prices = on_the_fly(short, terms, depth=2), run_price(short, terms)
@@ -58,7 +58,7 @@ def ahead_at_the_stop(state: State, terms: Terms, runs: int) -> Assessment:
 
 
 def _only(state: State, chosen: Indices) -> State:
-    """A state of some of the candidates, those in hand among them."""
+    """A state of some of the candidates, the trained ones among them."""
     score, cost = (
         Gaussian(belief.mean[chosen], np.ascontiguousarray(belief.rows(chosen)[:, chosen]))
         for belief in (state.score, state.cost)

@@ -231,7 +231,7 @@ def mixed_tuner(network: Network, *, weight: float = 0.5, told: bool = True, how
                 else:
                     both = ei ** (1 - weight) * (kappa * gain) ** weight
                 costs = price ** (1 - weight) * (kappa * cost) ** weight
-                net = np.where(position.untried, -np.inf, both - costs)
+                net = np.where(position.excluded, -np.inf, both - costs)
                 if not (net > 0).any():
                     break
                 key = np.where(net > 0, both / costs, -np.inf)

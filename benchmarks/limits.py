@@ -3,7 +3,7 @@
     python benchmarks/limits.py [--surfaces 12]
 
 Surfaces and prices of `default_prior.py` (the cheapest two, where a budget binds), budgets of 2, 5 and 12 median runs.
-first, later: the probabilities, before and after something is in hand.  over: share of tunings that end above the
+first, later: the probabilities, before and after the first model.  over: share of tunings that end above the
 budget; by: their mean excess, as a share of the budget; score: mean true score of the model returned, 0 for one random
 run and 1 for the best there is; runs: mean number of them; none: share without a single run.
 """

@@ -4,7 +4,8 @@
     python benchmarks/optimality.py --quick --only synthetic
 
 For each prior of the paper, both cost models, three prices, with and without recall: net utility of the policies,
-simulated on the same luck with control variates, and the upper bound on every policy (`autobct.value.bounds.dual`).
+simulated on common random numbers with control variates, and the upper bound on every policy
+(`autobct.value.bounds.dual`).
 Then the same policies on truths the prior does not know.  Cells are added to the results as they are found, and a cell
 that is there is not computed again.  Network maps are the shipped ones, or those of --maps DIR;
 the paper's forests have a table of their own (`forest_maps.py`).
@@ -30,7 +31,7 @@ from typing import Any
 import numpy as np
 
 import autobct
-from autobct.belief.cost import upsilon
+from autobct.belief.normal import upsilon
 from autobct.belief.prior import PAPER_PRIORS, Prior, paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.maps.store import SUFFIX, shipped
@@ -39,7 +40,7 @@ from autobct.value.assessment import Assess, ByValue, by_gittins_index
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.lower_bound import CAP, difference, joined, play, stage_of
 from autobct.value.maps.value_map import ValueMap, mismatches
-from autobct.value.simulate import Luck, draw_luck, simulate
+from autobct.value.simulate import CommonRandomNumbers, common_random_numbers, simulate
 from autobct.value.state import State, Terms, control_grid, price_of, run_price, score_gains, stop_value, view
 
 HERE = Path(__file__).parent
@@ -141,7 +142,7 @@ def controls_of(dim: int) -> np.ndarray:
 
 
 def improvement(state: State, terms: Terms, made: int) -> np.ndarray:
-    """EI minus price: the best score in hand taken as certain, E[(m' - best)^+] against the price of the run."""
+    """EI minus price: the incumbent's score taken as certain, E[(m' - best)^+] against the price of the run."""
     moves = np.diagonal(score_gains(state), axis1=-2, axis2=-1)
     best = stop_value(state)[..., None]
     if made == 0:
@@ -191,13 +192,13 @@ def played_cell(cell: Cell, maps_folder: str | None, effort: Effort) -> dict[str
     maps = maps_in(maps_folder)
     policies = policies_of(cell, maps)
     draws = effort.draws[prior.dim - 1]
-    luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((effort.seed, 7)))
+    common = common_random_numbers(start, draws, CAP, rng=np.random.default_rng((effort.seed, 7)))
     policies["random trials, best number"] = random_trials(fixed_best(start, terms, effort.some[prior.dim - 1]))
     rows, base = {}, None
     for name, policy in policies.items():
         stage = stage_of(policy, start, terms, rng=np.random.default_rng((effort.seed, 2)))
         some = effort.played(name, prior.dim)
-        played = joined([play(policy, stage, part) for part in parts_of(luck, some)])
+        played = joined([play(policy, stage, part) for part in parts_of(common, some)])
         base = base or played
         short = replace(base, net=base.net[:some], controls=base.controls[:some], runs=base.runs[:some])
         gap = difference(played, short)
@@ -224,14 +225,16 @@ def bound_of(cell: Cell, effort: Effort) -> dict[str, Any]:
 
 def fixed_best(start: State, terms: Terms, draws: int) -> int:
     """The best fixed number of random trials, found on draws of its own."""
-    luck = draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 8)))
-    worth = [simulate(random_trials(count), start, terms, luck).believed_net.mean() for count in FIXED]
+    common = common_random_numbers(start, draws, CAP, rng=np.random.default_rng((SEED, 8)))
+    worth = [simulate(random_trials(count), start, terms, common).believed_net.mean() for count in FIXED]
     return FIXED[int(np.argmax(worth))]
 
 
-def parts_of(luck: Luck, draws: int, size: int = 250) -> Iterator[Luck]:
+def parts_of(common: CommonRandomNumbers, draws: int, size: int = 250) -> Iterator[CommonRandomNumbers]:
     for first in range(0, draws, size):
-        yield Luck(*(getattr(luck, name)[first : min(first + size, draws)] for name in Luck.__slots__))
+        yield CommonRandomNumbers(
+            *(getattr(common, name)[first : min(first + size, draws)] for name in CommonRandomNumbers.__slots__)
+        )
 
 
 def maps_in(folder: str | None) -> dict[str, ValueMap]:
@@ -242,34 +245,34 @@ def maps_in(folder: str | None) -> dict[str, ValueMap]:
 
 # when the model is wrong ----------------------------------------------------------------------------------------------
 
-Wrong = Callable[[Luck, np.ndarray, np.random.Generator], Luck]
+Wrong = Callable[[CommonRandomNumbers, np.ndarray, np.random.Generator], CommonRandomNumbers]
 
 
-def peaked(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+def peaked(common: CommonRandomNumbers, controls: np.ndarray, rng: np.random.Generator) -> CommonRandomNumbers:
     """A narrow peak somewhere on a low level, as of a learning rate; no cubic can follow it."""
-    where, width = rng.random((len(luck.scores), 1)), 0.05 + 0.1 * rng.random((len(luck.scores), 1))
-    return replace(luck, scores=0.1 + 0.8 * np.exp(-np.square((controls[:, 0] - where) / width)))
+    where, width = rng.random((len(common.scores), 1)), 0.05 + 0.1 * rng.random((len(common.scores), 1))
+    return replace(common, scores=0.1 + 0.8 * np.exp(-np.square((controls[:, 0] - where) / width)))
 
 
-def plateaus(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+def plateaus(common: CommonRandomNumbers, controls: np.ndarray, rng: np.random.Generator) -> CommonRandomNumbers:
     """Two levels with a cliff between them."""
-    where, levels = rng.random((len(luck.scores), 1)), rng.random((2, len(luck.scores), 1))
-    return replace(luck, scores=np.where(controls[:, 0] < where, levels[0], levels[1]))
+    where, levels = rng.random((len(common.scores), 1)), rng.random((2, len(common.scores), 1))
+    return replace(common, scores=np.where(controls[:, 0] < where, levels[0], levels[1]))
 
 
-def heavier_noise(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+def heavier_noise(common: CommonRandomNumbers, controls: np.ndarray, rng: np.random.Generator) -> CommonRandomNumbers:
     """Scores four times as noisy as believed."""
-    return replace(luck, score_noise=4 * luck.score_noise)
+    return replace(common, score_noise=4 * common.score_noise)
 
 
-def dear(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+def expensive(common: CommonRandomNumbers, controls: np.ndarray, rng: np.random.Generator) -> CommonRandomNumbers:
     """Costs ten times the guess."""
-    return replace(luck, costs=10 * np.maximum(luck.costs, 0.05))
+    return replace(common, costs=10 * np.maximum(common.costs, 0.05))
 
 
-def as_believed(luck: Luck, controls: np.ndarray, rng: np.random.Generator) -> Luck:
+def as_believed(common: CommonRandomNumbers, controls: np.ndarray, rng: np.random.Generator) -> CommonRandomNumbers:
     """The prior's own truths, for comparison."""
-    return luck
+    return common
 
 
 TRUTHS: dict[str, Wrong] = {
@@ -277,7 +280,7 @@ TRUTHS: dict[str, Wrong] = {
     "peaked scores": peaked,
     "plateaus": plateaus,
     "noise x 4": heavier_noise,
-    "costs x 10": dear,
+    "costs x 10": expensive,
 }
 
 
@@ -287,17 +290,19 @@ def wrong_cell(name: str, truth: str, maps_folder: str | None, effort: Effort) -
     prior, terms, controls = cell.first_belief(), cell.terms, controls_of(1)
     start = view(prior.belief, prior.model, controls)
     draws = effort.some[0]
-    luck = TRUTHS[truth](
-        draw_luck(start, draws, CAP, rng=np.random.default_rng((SEED, 9))), controls, np.random.default_rng(SEED)
+    common = TRUTHS[truth](
+        common_random_numbers(start, draws, CAP, rng=np.random.default_rng((SEED, 9))),
+        controls,
+        np.random.default_rng(SEED),
     )
-    knowing = (luck.scores - price_of(luck.costs, start.cost_noise, terms)).max(axis=-1)
+    knowing = (common.scores - price_of(common.costs, start.cost_noise, terms)).max(axis=-1)
     rows = {}
     wanted = (BASE, "depth 1", "EI minus price", "Gittins index", MAP)
     policies = policies_of(cell, maps_in(maps_folder))
     policies["random trials, best number"] = random_trials(fixed_best(start, terms, draws))
     for label in (*wanted, "random trials, best number"):
         if label in policies:
-            parts = [simulate(policies[label], start, terms, part) for part in parts_of(luck, draws)]
+            parts = [simulate(policies[label], start, terms, part) for part in parts_of(common, draws)]
             net = np.concatenate([part.net(terms) for part in parts])
             loss = knowing - net
             rows[label] = {"loss": float(loss.mean()), "error": float(loss.std(ddof=1) / np.sqrt(draws)),

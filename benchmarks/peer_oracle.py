@@ -9,7 +9,7 @@
 | candidates | the best trade-off among its first candidates is its only run; later ones may be better |
 
 Between `first` and `candidates` lies what it loses by going on when all is found; between `stop` and `belief` what it
-loses by not knowing where to go on.  A moment chosen in hindsight is lucky as well: nobody could have known it.
+loses by not knowing where to go on.  A moment chosen in hindsight flatters as well: nobody could have known it.
 """
 
 from __future__ import annotations

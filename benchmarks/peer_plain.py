@@ -25,7 +25,7 @@ def random(question: Question, train: Training) -> int:
 
 
 def sobol(question: Question, train: Training) -> int:
-    """Sobol's sequence, to the cap; only the luck of the trainings depends on the seed."""
+    """Sobol's sequence, to the cap; only the noise of the trainings depends on the seed."""
     return _all_of(question, train, spread(question.cap, len(question.space)))
 
 

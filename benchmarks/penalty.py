@@ -12,7 +12,7 @@ is replaced by the bound of one run (`dual.first_look`), which is above V.  What
   errors, and those of W_0 at the end of a path, enter a maximum;
 - F may be wrong anywhere by any amount: the charge has mean zero under every policy.
 
-All surprises are shared by the controls: a decision maker who knows them cannot choose the luckier one.
+All surprises are shared by the controls: a decision maker who knows them cannot choose the better draw.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def relaxed_information(
 
     value:     F, the value of going on: lookahead, a value map, anything
     depth:     runs that are followed on every path: the work grows with the number of candidates to this power
-    inner:     candidates that F is shown, before the models in hand; all if None
+    inner:     candidates that F is shown, before the models trained so far; all if None
     outcomes:  of a run, drawn for Q_F;  truths: drawn where a path ends
     """
     whole_number(depth, "depth", example=2)
@@ -94,7 +94,7 @@ class _Relaxation:
         return np.maximum(stop_value(state), self.value(self._shown(state), self.ground.terms))
 
     def _shown(self, state: State) -> State:
-        """As `successors` shows it: the inner candidates, then the models in hand."""
+        """As `successors` shows it: the inner candidates, then the models trained so far."""
         if self.inner is None:
             return state
         shown = np.broadcast_to(self.inner, (len(state.kept), self.inner.size))

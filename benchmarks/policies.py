@@ -1,4 +1,4 @@
-"""What each policy is worth where the model holds: simulated net utility from the paper's priors, on the same luck.
+"""What each policy is worth where the model holds: simulated net utility from the paper's priors, same numbers.
 
     python benchmarks/policies.py [--draws 4000] [--prior synthetic ...] [--cost linear log-linear]
 
@@ -20,7 +20,7 @@ import numpy as np
 from autobct.belief.prior import Prior, paper_prior, with_log_cost
 from autobct.value.assessment import Assess, ByValue, by_gittins_index
 from autobct.value.lookahead.on_the_fly import on_the_fly
-from autobct.value.simulate import Luck, Outcome, draw_luck, simulate
+from autobct.value.simulate import CommonRandomNumbers, Outcome, common_random_numbers, simulate
 from autobct.value.state import State, Terms, view
 
 PRICE, MAX_RUNS, CHUNK = 0.16, 40, 500
@@ -46,10 +46,12 @@ POLICIES: list[tuple[str, Assess, bool]] = [
 ]
 
 
-def played(policy: Assess, state: State, terms: Terms, luck: Luck) -> Outcome:
+def played(policy: Assess, state: State, terms: Terms, common: CommonRandomNumbers) -> Outcome:
     parts = []
-    for first in range(0, len(luck.scores), CHUNK):
-        some = Luck(*(a[first : first + CHUNK] for a in (luck.scores, luck.costs, luck.score_noise, luck.cost_noise)))
+    for first in range(0, len(common.scores), CHUNK):
+        some = CommonRandomNumbers(
+            *(a[first : first + CHUNK] for a in (common.scores, common.costs, common.score_noise, common.cost_noise))
+        )
         parts.append(simulate(policy, state, terms, some, tolerance=0.0 if terms.recall else 0.002))
     return Outcome(*(np.concatenate([getattr(p, name) for p in parts]) for name in Outcome.__slots__))
 
@@ -67,13 +69,13 @@ def main() -> None:
             controls = controls_of(prior)
             prior = with_log_cost(prior) if cost == "log-linear" else prior
             state = view(prior.belief, prior.model, controls)
-            luck = draw_luck(state, arguments.draws, MAX_RUNS, rng=np.random.default_rng(arguments.seed))
+            common = common_random_numbers(state, arguments.draws, MAX_RUNS, rng=np.random.default_rng(arguments.seed))
             print(f"\n{name}, {cost} cost, price {PRICE}, {arguments.draws} draws, seed {arguments.seed}")
             first = None
             for label, policy, recall in POLICIES:
                 terms = Terms(PRICE, prior.model.cost_model, recall, overhead=0.002 if recall else 0.0)
                 start = time.perf_counter()
-                outcome = played(policy, state, terms, luck)
+                outcome = played(policy, state, terms, common)
                 net = outcome.score - PRICE * outcome.cost
                 first = net if first is None else first
                 gap = net - first

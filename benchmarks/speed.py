@@ -28,7 +28,7 @@ from autobct.belief.prior import paper_prior
 from autobct.tuning.statement import Plan
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 from autobct.value.maps.value_map import ValueMap
 from autobct.value.state import Terms, keep, view
 
@@ -92,7 +92,7 @@ def tuner_on_a_map(dim: int, trials: int = 20) -> autobct.Tuner:
     rng, hidden = np.random.default_rng(0), 64 if dim == 1 else 96
     shapes = [(spec.inputs, hidden), (hidden, hidden), (hidden, 1)]
     weights = tuple((0.1 * min(shape) / hidden * rng.standard_normal(shape)).astype(np.float32) for shape in shapes)
-    network = Network(weights, tuple(np.zeros(shape[1], dtype=np.float32) for shape in shapes))
+    network = Perceptron(weights, tuple(np.zeros(shape[1], dtype=np.float32) for shape in shapes))
     tuner = tuner_after(trials, dim, candidates=101 if dim == 1 else 441)
     values = autobct.mapped(ValueMap(spec, (network,) * 8))(tuner.problem.controls, 0)
     deepest = Plan(lambda controls, seed: lambda state, terms, runs: values(state, terms, 1))  # its deepest network
@@ -155,7 +155,7 @@ def main() -> None:
     for depth in (1, 2, 3):
         compared(rows, f"depth {depth}, last model, 101 controls", lookahead(depth), gp)
     for depth in (1, 2, 3):
-        compared(rows, f"depth {depth}, recall, 3 models in hand, 101 controls", lookahead(depth, recall=True), gp)
+        compared(rows, f"depth {depth}, recall, 3 models trained, 101 controls", lookahead(depth, recall=True), gp)
     compared(rows, "Tuner.ask, depth 2, 20 runs", decision_of(tuner_after(20)), gp)
     tpe = optuna_suggestion("TPESampler", 20)
     compared(rows, "Tuner.ask, depth 2, 20 runs; peer TPESampler", decision_of(tuner_after(20)), tpe)

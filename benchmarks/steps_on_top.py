@@ -3,8 +3,8 @@
     python benchmarks/steps_on_top.py [--draws 200] [--only synthetic cnn-r] [--cost log-linear]
 
 One or two lookaheads on the same V_K at every run (relaxed), beside foresight that shrinks (`exact`) and the policy
-that `tune` uses (`mapped`), on the same luck; differences are to depth 2 without a map.  Last model and best model,
-price 0.16.
+that `tune` uses (`mapped`), on the same random numbers; differences are to depth 2 without a map.
+Last model and best model, price 0.16.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import numpy as np
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.tuning.decide.policy import Policy, exact, mapped, relaxed
-from autobct.value.bounds.lower_bound import CAP, Played, difference, joined, play, stage_of
+from autobct.value.bounds.lower_bound import CAP, PlayedPolicy, difference, joined, play, stage_of
 from autobct.value.maps.value_map import ValueMap
-from autobct.value.simulate import draw_luck
+from autobct.value.simulate import common_random_numbers
 from autobct.value.state import Terms, control_grid, view
 
 PRICE, OVERHEAD, PART = 0.16, 0.002, 100
@@ -63,8 +63,8 @@ def show(name: str, cost: str, recall: bool, draws: int) -> None:
     for label, policy in policies(value_map).items():
         rng, values, began = np.random.default_rng(1), policy(controls, 0), time.process_time()
         stage = stage_of(values, start, terms, rng=np.random.default_rng(2))
-        played: Played = joined(
-            [play(values, stage, draw_luck(start, PART, CAP, rng=rng)) for _ in range(draws // PART)]
+        played: PlayedPolicy = joined(
+            [play(values, stage, common_random_numbers(start, PART, CAP, rng=rng)) for _ in range(draws // PART)]
         )
         base = base or (played, time.process_time() - began)
         gap, took = difference(played, base[0]), (time.process_time() - began) / base[1]

@@ -106,11 +106,11 @@ class Task:
         """Scores and costs without noise, (n,) each, at points (n, d)."""
         return self.surface(points)
 
-    def observed(self, points: Array, luck: Array) -> Array:
-        """The scores that trainings at points (n, d) show, (n,); luck: (n,) standard normal."""
+    def observed(self, points: Array, normals: Array) -> Array:
+        """The scores that trainings at points (n, d) show, (n,); normals: (n,) standard normal."""
         if isinstance(self.surface, Grid):
-            return self.surface.of_one_seed(points, ndtr(luck))
-        return np.asarray(self.true(points)[0] + self.noise * luck)
+            return self.surface.of_one_seed(points, ndtr(normals))
+        return np.asarray(self.true(points)[0] + self.noise * normals)
 
     def points(self, uniforms: Array) -> Array:
         """Points (n, d) that uniforms (n, d) draw, every value of a whole number or category equally often."""
@@ -166,9 +166,9 @@ class Bench:
             raise RuntimeError(f"{self.task.name}: more than {self.cap} trials; a tuner must keep to question.cap")
         point = self._nearest(self.task.point(params))
         (score,), (cost,) = self.task.true(point[None])
-        luck = self._rng.standard_normal(2)  # the n-th trial has the same luck whoever makes it
-        seen = float(self.task.observed(point[None], luck[:1])[0])
-        cost = float(cost * max(1.0 + self.task.cost_noise * luck[1], 0.5))
+        normals = self._rng.standard_normal(2)  # the n-th trial has the same noise whoever makes it
+        seen = float(self.task.observed(point[None], normals[:1])[0])
+        cost = float(cost * max(1.0 + self.task.cost_noise * normals[1], 0.5))
         self.trials.append(Trial(seen, float(score), cost))
         self.busy += time.process_time() - start
         return seen, cost
@@ -219,7 +219,7 @@ def play(tuner: Tuner, task: Task, level: float, seed: int, cap: int = CAP) -> O
 
 
 def seed_on(task: Task, seed: int) -> int:
-    """The seed of a play: another on every task, so that luck is averaged over tasks and not only over seeds."""
+    """The seed of a play: another on every task, so that chance is averaged over tasks and not only over seeds."""
     return zlib.crc32(f"{task.name} {seed}".encode()) >> 1
 
 

@@ -1,9 +1,11 @@
-"""docs/architecture.md is true: every file it names exists, and a decision goes through those of its diagram."""
+"""docs/architecture.md is true: its files exist, a decision goes through those of its diagram; names mean one thing."""
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 from types import FrameType
 
@@ -43,3 +45,21 @@ def test_a_decision_goes_through_the_files_of_the_diagram() -> None:
     finally:
         sys.settrace(before)
     assert set(re.findall(r"[a-z]+(?:/\w+)+\.py", DIAGRAM)) <= seen
+
+
+def test_no_two_files_have_the_same_name() -> None:
+    places = defaultdict(list)
+    for path in PACKAGE.rglob("*.py"):
+        places[path.name].append(path.relative_to(PACKAGE).as_posix())
+    assert len(places) > 100
+    assert not {name: found for name, found in places.items() if len(found) > 1 and name != "__init__.py"}
+
+
+def test_a_class_name_means_one_thing() -> None:
+    places = defaultdict(list)
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "experiments" / "paper").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(path.name)
+    assert len(places) > 150
+    assert not {name: found for name, found in places.items() if len(found) > 1}

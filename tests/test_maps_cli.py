@@ -13,7 +13,7 @@ from autobct.build.layout import neighbour_pairs, reference_controls
 from autobct.cli import app
 from autobct.maps.library import save_map
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 from autobct.value.maps.value_map import ValueMap
 
 
@@ -57,7 +57,7 @@ def value_map(dim: int = 1) -> ValueMap:
         noises=(0.01, 0.5),
     )
     layers = [(spec.inputs, 4), (4, 4), (4, 1)]
-    zero = Network(
+    zero = Perceptron(
         tuple(np.zeros(shape, dtype=np.float32) for shape in layers),
         tuple(np.zeros(shape[1], dtype=np.float32) for shape in layers),
     )

@@ -1,10 +1,13 @@
 """The public names: importable, documented, and light."""
 
+import ast
 import dataclasses
 import inspect
 import json
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,12 +50,18 @@ def test_arguments_are_annotated(function: Any) -> None:
 
 def test_the_list_of_names_is_complete_and_in_order() -> None:
     assert autobct.__all__ == sorted(autobct.__all__)
-    public = {
-        name
-        for name, thing in vars(autobct).items()
-        if not name.startswith("_") and not inspect.ismodule(thing) and getattr(thing, "__module__", "") != "__future__"
-    }
-    assert public == set(autobct.__all__)
+    tree = ast.parse(Path(autobct.__file__).read_text("utf-8"))
+    typed = next(node for node in tree.body if isinstance(node, ast.If))  # what a type checker sees
+    homes = {alias.name: node.module for node in typed.body for alias in node.names}  # type: ignore[attr-defined]
+    assert homes.pop("plot") == "autobct"
+    assert set(homes) == set(autobct.__all__) == set(dir(autobct)) - {"__version__", "plot"}
+    assert all(getattr(import_module(home), name) is getattr(autobct, name) for name, home in homes.items())
+
+
+def test_a_name_that_is_not_there_is_said_not_to_be() -> None:
+    with pytest.raises(AttributeError, match="module 'autobct' has no attribute 'Tunr'"):
+        autobct.Tunr  # noqa: B018
+    assert {"tune", "plot", "__version__"} <= set(dir(autobct))
 
 
 def test_the_version_is_a_version() -> None:
@@ -67,8 +76,19 @@ def test_what_is_handed_out_is_frozen(name: str) -> None:
 
 
 def test_import_brings_in_nothing_heavy() -> None:
-    code = "import json, sys, autobct; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(json.loads(done.stdout))
+    loaded = modules_after("import autobct")
+    assert "autobct.version" in loaded
+    assert not {name for name in loaded if name.partition(".")[0] in ("numpy", "scipy")}
+
+
+def test_tuning_brings_in_nothing_heavy() -> None:
+    loaded = modules_after("from autobct import *")
     assert "autobct.tuning.tune" in loaded
     assert not {heavy for heavy in HEAVY if heavy in loaded}
+    assert not {name for name in loaded if name.startswith("autobct.value.bounds")}  # for certificates only
+
+
+def modules_after(line: str) -> set[str]:
+    code = f"import json, sys\n{line}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))

@@ -58,7 +58,7 @@ def draw_belief(panel: Axes, told: Explanation, history: tuple[Run, ...]) -> Non
 
 
 def draw_value(panel: Axes, told: Explanation) -> None:
-    """The value of training anywhere, what is in hand, and the run that is chosen."""
+    """The value of training anywhere, the incumbent's score, and the run that is chosen."""
     places = [params["depth"] for params in told.params]
     panel.plot(places, told.values, color=_GREEN, label="value of one more run there")
     panel.axhline(told.stop_value or 0.0, color=_GREY, linestyle="--", label="value of stopping: the best so far")

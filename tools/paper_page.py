@@ -25,7 +25,7 @@ from autobct.paper.checked import checked, misfit
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.play import Player, default_player, opening, paper_player
-from autobct.paper.replay import Replay, recorded
+from autobct.paper.replay import TableReplay, recorded
 from autobct.paper.shown import Cells, markdown_lines, published_rows, published_run_cells, run_cells, summary_cells
 from autobct.paper.summary import Tunings, difference, recorded_factor, replay_trainer, replayed
 from autobct.report.figures import belief_figure
@@ -66,7 +66,7 @@ def main() -> None:
 class Found:
     """The tunings of one experiment: with the paper's method and with our policy, with common random numbers."""
 
-    replay: Replay
+    replay: TableReplay
     theirs: Tunings
     ours: Tunings
 
@@ -221,7 +221,7 @@ def _reading(label: str, source: Experiment, tunings: Tunings) -> list[str]:
     return [label, *errors, *map(str, (summary.runs, summary.score, *summary.control, summary.net))]
 
 
-def machine(experiment: Experiment, replay: Replay) -> str:
+def machine(experiment: Experiment, replay: TableReplay) -> str:
     """Where the table comes from, and how seconds became costs."""
     header, factor = replay.header, recorded_factor(experiment, replay)
     control = ", ".join(f"{u:g}" for u in experiment.cost.control)
@@ -233,7 +233,7 @@ def machine(experiment: Experiment, replay: Replay) -> str:
     )
 
 
-def surface(experiment: Experiment, replay: Replay) -> str:
+def surface(experiment: Experiment, replay: TableReplay) -> str:
     """What there is to find: mean score and cost at both ends and where the paper ended."""
     factor, final = recorded_factor(experiment, replay), experiment.published[-1].control
     ends = [tuple([end] * experiment.dim) for end in (0.0, 1.0)]
@@ -251,7 +251,7 @@ def surface(experiment: Experiment, replay: Replay) -> str:
 # figures ------------------------------------------------------------------------------------------------------------
 
 
-def draw_figure(experiment: Experiment, replay: Replay) -> None:
+def draw_figure(experiment: Experiment, replay: TableReplay) -> None:
     """The belief before and after the tuning with seed 0, and what was observed."""
     tuner = tuned(experiment, paper_player(experiment.method, experiment.dim), replay)
     names = ", ".join(experiment.space)
@@ -266,7 +266,7 @@ def draw_figure(experiment: Experiment, replay: Replay) -> None:
     print(f"  {path.relative_to(ROOT)}  {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
-def tuned(experiment: Experiment, player: Player, replay: Replay) -> Tuner:
+def tuned(experiment: Experiment, player: Player, replay: TableReplay) -> Tuner:
     """The tuner at the end of the tuning with seed 0."""
     trainer = replay_trainer(experiment, replay, 0)
     return opening(experiment, player).play(trainer, recorded_factor(experiment, replay))[1]

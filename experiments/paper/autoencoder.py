@@ -32,7 +32,7 @@ _SLIP = 1e-9  # 20 * 4.15 is 83.00000000000001 in binary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class LoadedTransactions:
     """Transactions on the device, (n, features) each; which are frauds stays with NumPy."""
 
     train: torch.Tensor
@@ -42,10 +42,10 @@ class Loaded:
     test_frauds: Flags
 
 
-def load(data: Transactions, device: torch.device) -> Loaded:
+def load(data: Transactions, device: torch.device) -> LoadedTransactions:
     """The transactions on the device, once for all trainings."""
     train, validation, test = (torch.as_tensor(part).to(device) for part in (data.train, data.validation, data.test))
-    return Loaded(train, validation, data.validation_frauds, test, data.test_frauds)
+    return LoadedTransactions(train, validation, data.validation_frauds, test, data.test_frauds)
 
 
 def hidden_sizes(scale: float, code: int) -> list[int]:
@@ -67,7 +67,7 @@ def network(features: int, scale: float, code: int) -> nn.Module:
     return keras_start(nn.Sequential(*layers[:-1]))
 
 
-def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.device) -> TrainingOutcome:
+def train(params: Mapping[str, Any], seed: int, data: LoadedTransactions, device: torch.device) -> TrainingOutcome:
     """One training with params {'scale': 1 .. 10, 'code': 1 .. 10}, and its F-score; extra: precision and recall."""
     with seeded(seed, device):
         started = now(device)

@@ -22,7 +22,7 @@ UNITS = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class LoadedPatches:
     """Patches on the device: images (n, 3, h, w) in [0, 1], labels (n,)."""
 
     images: torch.Tensor
@@ -31,7 +31,7 @@ class Loaded:
     test_labels: torch.Tensor
 
 
-def load(patches: Patches, device: torch.device) -> Loaded:
+def load(patches: Patches, device: torch.device) -> LoadedPatches:
     """The patches as float tensors on the device, once for all trainings."""
 
     def images(pixels: Any) -> torch.Tensor:
@@ -40,7 +40,7 @@ def load(patches: Patches, device: torch.device) -> Loaded:
     def labels(classes: Any) -> torch.Tensor:
         return torch.as_tensor(classes, dtype=torch.long).to(device)
 
-    return Loaded(
+    return LoadedPatches(
         images(patches.train),
         labels(patches.train_labels),
         images(patches.test),
@@ -60,7 +60,7 @@ def network(side: int = 50) -> nn.Module:
     return keras_start(nn.Sequential(*layers))
 
 
-def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.device) -> TrainingOutcome:
+def train(params: Mapping[str, Any], seed: int, data: LoadedPatches, device: torch.device) -> TrainingOutcome:
     """One training with params {'batch': images per step, 'r': learning rate}, and its accuracy."""
     with seeded(seed, device):
         started = now(device)
@@ -77,5 +77,5 @@ def train(params: Mapping[str, Any], seed: int, data: Loaded, device: torch.devi
 
 
 @torch.inference_mode()
-def _accuracy(model: nn.Module, data: Loaded) -> float:
+def _accuracy(model: nn.Module, data: LoadedPatches) -> float:
     return float((model(data.test_images).argmax(1) == data.test_labels).float().mean())

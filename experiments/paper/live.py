@@ -37,7 +37,7 @@ def place_of(table: str, device: str) -> str:
 
 
 def live_trainer(experiment: Experiment, train: Training, seed: int) -> Trainer:
-    """Median score and total seconds of all trainings of a run; the same seed, run and training give the same luck."""
+    """Median score and total seconds of all trainings of a run; same seed, run and training, same result."""
 
     def run(control: object, params: Mapping[str, Any], number: int) -> TrainingOutcome:
         draws = np.random.SeedSequence((seed, number)).generate_state(experiment.trainings)

@@ -18,7 +18,7 @@ MEAN, SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of ImageNet's pixels in [0, 1], by which those weights expect their images standardised."""
 
 
-class Block(nn.Module):
+class Bottleneck(nn.Module):
     """Three convolutions (narrow, look around, widen) added to a shortcut."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:
@@ -49,7 +49,7 @@ class Body(nn.Module):
         before = 64
         for number, (width, blocks, stride) in enumerate(STAGES, 1):
             stage = [
-                Block(before if first == 0 else WIDENING * width, width, stride if first == 0 else 1)
+                Bottleneck(before if first == 0 else WIDENING * width, width, stride if first == 0 else 1)
                 for first in range(blocks)
             ]
             before = WIDENING * width

@@ -48,7 +48,7 @@ FROM_SCRATCH = Recipe(batch=128, rate=3e-4)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loaded:
+class LoadedScenes:
     """Scenes on the device: images (n, 3, side, side) of bytes, labels (n,)."""
 
     images: torch.Tensor
@@ -57,14 +57,14 @@ class Loaded:
     test_labels: torch.Tensor
 
 
-def load(scenes: Scenes, device: torch.device) -> Loaded:
+def load(scenes: Scenes, device: torch.device) -> LoadedScenes:
     """The scenes on the device, once for all trainings."""
 
     def images(pixels: Any) -> torch.Tensor:
         return torch.as_tensor(pixels).to(device).permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
 
     train_labels, test_labels = (torch.as_tensor(part).to(device) for part in (scenes.train_labels, scenes.test_labels))
-    return Loaded(images(scenes.train), train_labels, images(scenes.test), test_labels)
+    return LoadedScenes(images(scenes.train), train_labels, images(scenes.test), test_labels)
 
 
 class SamePool(nn.Module):
@@ -136,7 +136,7 @@ class ResNet50(nn.Module):
 
 
 def curve(
-    model: nn.Module, recipe: Recipe, data: Loaded, device: torch.device, *, epochs: int = MAX_EPOCHS
+    model: nn.Module, recipe: Recipe, data: LoadedScenes, device: torch.device, *, epochs: int = MAX_EPOCHS
 ) -> Iterator[TrainingOutcome]:
     """Train for `epochs` and yield the outcome of each number of epochs from 1 on."""
     model.to(device).to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # not in torch's stubs
@@ -155,13 +155,13 @@ def curve(
         )
 
 
-def train(params: dict[str, Any], seed: int, data: Loaded, device: torch.device) -> TrainingOutcome:
+def train(params: dict[str, Any], seed: int, data: LoadedScenes, device: torch.device) -> TrainingOutcome:
     """One training with params {'epochs': 1 .. 35, 'network': 'plain' | 'resnet50', 'weights': file or None}."""
     return list(train_curve(params["network"], params.get("weights"), seed, data, device, epochs=params["epochs"]))[-1]
 
 
 def train_curve(
-    name: str, weights: Path | None, seed: int, data: Loaded, device: torch.device, *, epochs: int = MAX_EPOCHS
+    name: str, weights: Path | None, seed: int, data: LoadedScenes, device: torch.device, *, epochs: int = MAX_EPOCHS
 ) -> list[TrainingOutcome]:
     """The outcomes of 1 .. `epochs` epochs of one training of the network of that name."""
     with seeded(seed, device):
@@ -182,7 +182,9 @@ def _floats(images: torch.Tensor) -> torch.Tensor:
     return images.float().div(255)
 
 
-def _epoch(model: nn.Module, optimiser: torch.optim.Optimizer, batch: int, data: Loaded, device: torch.device) -> None:
+def _epoch(
+    model: nn.Module, optimiser: torch.optim.Optimizer, batch: int, data: LoadedScenes, device: torch.device
+) -> None:
     for pick in batches(len(data.labels), batch, device):
         optimiser.zero_grad(set_to_none=True)
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
@@ -192,7 +194,7 @@ def _epoch(model: nn.Module, optimiser: torch.optim.Optimizer, batch: int, data:
 
 
 @torch.inference_mode()
-def _scores(model: nn.Module, data: Loaded, device: torch.device) -> tuple[float, float]:
+def _scores(model: nn.Module, data: LoadedScenes, device: torch.device) -> tuple[float, float]:
     """Cross entropy, eq. (24), and accuracy on the images to test on."""
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         classes = torch.cat([model(_floats(part)).float() for part in data.test_images.split(_SCORING_BATCH)])

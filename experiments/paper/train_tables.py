@@ -54,7 +54,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Opened:
+class TableTask:
     """A table that is ready to be trained.  words: the data used,  device: in words."""
 
     controls: list[Control]
@@ -65,11 +65,11 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TablePlan:
     """How many repeats a table should have, and how it is opened."""
 
     repeats: int
-    open: Callable[[Setting], Opened]
+    open: Callable[[Setting], TableTask]
 
 
 def train_on(
@@ -104,8 +104,8 @@ def patches(data: str | None, device: str) -> tuple[Any, Any, str]:
     return cnn.load(found, device_named(device)), device_named(device), found.words
 
 
-def cnn_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> Callable[[Setting], Opened]:
-    def opened(setting: Setting) -> Opened:
+def cnn_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> Callable[[Setting], TableTask]:
+    def opened(setting: Setting) -> TableTask:
         from experiments.paper import cnn
         from experiments.paper.device import device_words
 
@@ -114,7 +114,7 @@ def cnn_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> 
         for batch in sorted({params(*control)["batch"] for control in grid}):
             cnn.train({"batch": batch, "r": RATE}, 0, loaded, device)  # the first of each shape pays for its set-up
         train = partial(train_on, cnn.train, loaded, device)
-        return Opened(grid, one_by_one(grid, params, train), words, device_words(device))
+        return TableTask(grid, one_by_one(grid, params, train), words, device_words(device))
 
     return opened
 
@@ -129,8 +129,8 @@ def transactions(data: str | None, device: str) -> tuple[Any, Any, str]:
     return autoencoder.load(found, device_named(device)), device_named(device), found.words
 
 
-def fraud_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> Callable[[Setting], Opened]:
-    def opened(setting: Setting) -> Opened:
+def fraud_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -> Callable[[Setting], TableTask]:
+    def opened(setting: Setting) -> TableTask:
         from experiments.paper import autoencoder
         from experiments.paper.device import device_words
 
@@ -139,13 +139,13 @@ def fraud_table(points: int, dims: int, params: Callable[..., dict[str, Any]]) -
             autoencoder.train({"scale": scale, "code": CODE}, 0, loaded, device)  # warm-up
         grid = grid_of(points, dims)
         train = partial(train_on, autoencoder.train, loaded, device)
-        return Opened(grid, one_by_one(grid, params, train), words, device_words(device))
+        return TableTask(grid, one_by_one(grid, params, train), words, device_words(device))
 
     return opened
 
 
-def scenes_table(network: str) -> Callable[[Setting], Opened]:
-    def opened(setting: Setting) -> Opened:
+def scenes_table(network: str) -> Callable[[Setting], TableTask]:
+    def opened(setting: Setting) -> TableTask:
         from experiments.paper import scenes
         from experiments.paper.data.scenes import load_scenes
         from experiments.paper.device import device_named, device_words
@@ -163,12 +163,12 @@ def scenes_table(network: str) -> Callable[[Setting], Opened]:
         notes = {"rows of one repeat": "one training of 35 epochs, scored after each: they depend on each other"}
         if network == "resnet50":
             notes["weights"] = "ImageNet, body fixed" if weights else "none: trained from scratch"
-        return Opened(grid, repeat, found.words, device_words(device), notes)
+        return TableTask(grid, repeat, found.words, device_words(device), notes)
 
     return opened
 
 
-def synthetic_table(setting: Setting) -> Opened:
+def synthetic_table(setting: Setting) -> TableTask:
     from autobct.paper import synthetic_forest as synthetic
 
     data = synthetic.draw_data(0)
@@ -181,12 +181,12 @@ def synthetic_table(setting: Setting) -> Opened:
     train({"trees": 10}, 0)  # warm-up
     grid = grid_of(21)
     repeat = one_by_one(grid, lambda u: {"trees": controls.trees(u)}, train)
-    return Opened(
+    return TableTask(
         grid, repeat, "checkerboard, 30000 points to train on and 20000 to validate on, seed 0", cpu_words(), ONE_CORE
     )
 
 
-def higgs_table(setting: Setting) -> Opened:
+def higgs_table(setting: Setting) -> TableTask:
     from experiments.paper import higgs
     from experiments.paper.data.higgs import load_collisions
 
@@ -198,23 +198,23 @@ def higgs_table(setting: Setting) -> Opened:
         lambda u: {"share": controls.sample_share(u)},
         partial(train_on, partial(higgs.train, clock=time.process_time), data, None),
     )
-    return Opened(grid, repeat, data.words, cpu_words(), ONE_CORE)
+    return TableTask(grid, repeat, data.words, cpu_words(), ONE_CORE)
 
 
-PLANS: dict[str, Plan] = {
-    "cnn-batch": Plan(15, cnn_table(21, 1, lambda u: {"batch": controls.batch_size(u), "r": RATE})),
-    "cnn-r": Plan(10, cnn_table(21, 1, lambda u: {"batch": BATCH, "r": controls.learning_rate(u)})),
-    "cnn-2d": Plan(
+PLANS: dict[str, TablePlan] = {
+    "cnn-batch": TablePlan(15, cnn_table(21, 1, lambda u: {"batch": controls.batch_size(u), "r": RATE})),
+    "cnn-r": TablePlan(10, cnn_table(21, 1, lambda u: {"batch": BATCH, "r": controls.learning_rate(u)})),
+    "cnn-2d": TablePlan(
         4, cnn_table(11, 2, lambda r, batch: {"batch": controls.batch_size(batch), "r": controls.learning_rate(r)})
     ),
-    "fraud": Plan(5, fraud_table(21, 1, lambda u: {"scale": controls.scale(u), "code": CODE})),
-    "fraud-2d": Plan(
+    "fraud": TablePlan(5, fraud_table(21, 1, lambda u: {"scale": controls.scale(u), "code": CODE})),
+    "fraud-2d": TablePlan(
         3, fraud_table(11, 2, lambda scale, code: {"scale": controls.scale(scale), "code": controls.code(code)})
     ),
-    "intel-plain": Plan(4, scenes_table("plain")),
-    "intel-resnet50": Plan(3, scenes_table("resnet50")),
-    "synthetic": Plan(10, synthetic_table),
-    "higgs": Plan(10, higgs_table),
+    "intel-plain": TablePlan(4, scenes_table("plain")),
+    "intel-resnet50": TablePlan(3, scenes_table("resnet50")),
+    "synthetic": TablePlan(10, synthetic_table),
+    "higgs": TablePlan(10, higgs_table),
 }
 
 
@@ -250,7 +250,7 @@ class Recording:
 
     name: str
     path: Path
-    opened: Opened
+    opened: TableTask
     repeats: int
     rows: list[RecordedRow]
     wall: float

@@ -18,7 +18,7 @@ CANDIDATES = 40
 Uniform = Callable[..., Tensor]
 """Shape -> uniforms for every task of a batch."""
 
-CHEAPEST, DEAREST = 1e-3, 0.3  # a median run in ranges of scores
+LOWEST, HIGHEST = 1e-3, 0.3  # a median run in ranges of scores
 _UNTOLD, _EMPTY = 0.5, 0.12
 
 
@@ -65,7 +65,7 @@ def lesson(task: Pool) -> Lesson:
     best = torch.where(begun[:, None], best, task.score.mean(dim=1, keepdim=True))
     mean = (log_cost * finished).sum(dim=1, keepdim=True) / finished.sum(dim=1, keepdim=True).clamp_min(1)
     mean = torch.where(begun[:, None], mean, task.c50[:, None])
-    level = CHEAPEST * (DEAREST / CHEAPEST) ** uniform(1)
+    level = LOWEST * (HIGHEST / LOWEST) ** uniform(1)
     kappa = level * task.scale[:, None] * torch.exp((mean - task.c50[:, None]).clamp(-8.0, 8.0))
     context = _context(task, facts, uniform, begun, count, best, kappa)
     grows_known = _known_growth(grows, uniform)

@@ -36,14 +36,14 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
     draw = Draw(tasks, torch.device(device), rng)
     kinds = kinds_of(draw)
     surface, cost, failing = Surface(draw, kinds), Cost(draw, kinds), Failing(draw, kinds)
-    noise, luck = draw.log_uniform(0.003, 0.6) * (draw.uniform() < 0.7), draw.normal(POINTS)
+    noise, normals = draw.log_uniform(0.003, 0.6) * (draw.uniform() < 0.7), draw.normal(POINTS)
     place = evenly(draw, kinds, EVEN)
     ends = torch.cumsum(torch.stack([1 + draw.one_of(10), *(1 + draw.one_of(8) for _ in range(ROUNDS - 1))], -1), -1)
     used = torch.zeros(tasks, POINTS, dtype=torch.bool, device=device)
     lists = [_picked(draw, used, _liking(draw, kinds, place), EVEN)]
     for number in range(1, ROUNDS + 1):
         score = surface(place)
-        seen = score + noise[:, None] * _spread(score) * luck[:, : place.shape[1]]
+        seen = score + noise[:, None] * _spread(score) * normals[:, : place.shape[1]]
         made = torch.zeros_like(used)
         for earlier in range(number):
             begin = 0 if earlier == 0 else ends[:, earlier - 1]
@@ -69,7 +69,7 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
         facts=facts.half(),
         grows=cost.grows.half(),
         score=score,
-        seen=score + noise[:, None] * _spread(score) * luck,
+        seen=score + noise[:, None] * _spread(score) * normals,
         log_cost=log_cost + draw.log_uniform(0.01, 0.35)[:, None] * draw.normal(POINTS),
         fails=failing(place).half(),
         order=order.short(),

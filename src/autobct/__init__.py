@@ -1,28 +1,33 @@
 """Hyperparameter tuning that knows the price of training and when to stop."""
 
-from autobct import plot as plot
-from autobct.belief.basis import Basis
-from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import Model
-from autobct.belief.prior import Prior, paper_prior
-from autobct.maps.library import load_map
-from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.decide.explain import Explanation
-from autobct.tuning.decide.forecast import Forecast
-from autobct.tuning.decide.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
-from autobct.tuning.history import Note, Run
-from autobct.tuning.model.alarm import Alarm
-from autobct.tuning.result import Result, TuningError, WhatIf
-from autobct.tuning.space.row_table import Table
-from autobct.tuning.space.space import Categorical, Float, Int, Space
-from autobct.tuning.statement import Problem
-from autobct.tuning.tune import tune
-from autobct.tuning.tuner import Tuner
-from autobct.tuning.units.limits import Limits
-from autobct.tuning.units.price import Price, price_from
-from autobct.tuning.units.scale import Affine, AffineLog
-from autobct.value.assessment import Assessment
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from autobct.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from autobct import plot as plot
+    from autobct.belief.basis import Basis
+    from autobct.belief.gaussian import Belief, Gaussian
+    from autobct.belief.model import Model
+    from autobct.belief.prior import Prior, paper_prior
+    from autobct.maps.library import load_map
+    from autobct.tuning.decide.decision import Stop, Train
+    from autobct.tuning.decide.explain import Explanation
+    from autobct.tuning.decide.forecast import Forecast
+    from autobct.tuning.decide.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
+    from autobct.tuning.history import Note, Run
+    from autobct.tuning.model.alarm import Alarm
+    from autobct.tuning.result import Result, TuningError, WhatIf
+    from autobct.tuning.space.row_table import Table
+    from autobct.tuning.space.space import Categorical, Float, Int, Space
+    from autobct.tuning.statement import Problem
+    from autobct.tuning.tune import tune
+    from autobct.tuning.tuner import Tuner
+    from autobct.tuning.units.limits import Limits
+    from autobct.tuning.units.price import Price, price_from
+    from autobct.tuning.units.scale import Affine, AffineLog
+    from autobct.value.assessment import Assessment
 
 __all__ = [
     "Affine",
@@ -64,3 +69,41 @@ __all__ = [
     "sampled",
     "tune",
 ]
+
+_HOMES = {  # module -> its public names, imported when one of them is first asked for
+    "belief.basis": "Basis",
+    "belief.gaussian": "Belief Gaussian",
+    "belief.model": "Model",
+    "belief.prior": "Prior paper_prior",
+    "maps.library": "load_map",
+    "tuning.decide.decision": "Stop Train",
+    "tuning.decide.explain": "Explanation",
+    "tuning.decide.forecast": "Forecast",
+    "tuning.decide.policy": "ei_per_cost exact frugal gittins mapped relaxed sampled",
+    "tuning.history": "Note Run",
+    "tuning.model.alarm": "Alarm",
+    "tuning.result": "Result TuningError WhatIf",
+    "tuning.space.row_table": "Table",
+    "tuning.space.space": "Categorical Float Int Space",
+    "tuning.statement": "Problem",
+    "tuning.tune": "tune",
+    "tuning.tuner": "Tuner",
+    "tuning.units.limits": "Limits",
+    "tuning.units.price": "Price price_from",
+    "tuning.units.scale": "Affine AffineLog",
+    "value.assessment": "Assessment",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()} | {"plot": "plot"}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'autobct' has no attribute {name!r}")
+    module = import_module(f"autobct.{home}")
+    globals()[name] = found = module if name == home else getattr(module, name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "plot"]

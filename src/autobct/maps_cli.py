@@ -15,7 +15,7 @@ import typer
 
 if TYPE_CHECKING:
     from autobct.build.map_worth import DuelRow
-    from autobct.build.opened import Opened
+    from autobct.build.opened import OpenedMap
 
 app = typer.Typer(
     name="maps",
@@ -177,7 +177,7 @@ def certify(
         raise typer.Exit(1)
 
 
-def _print_bounds(opened: Opened, priors: tuple[str, ...], price: float, seconds: float, seed: int) -> None:
+def _print_bounds(opened: OpenedMap, priors: tuple[str, ...], price: float, seconds: float, seed: int) -> None:
     """The certificate of every prior, as it is found."""
     from autobct.build.map_certificate import bounds_of, prior_for
 
@@ -224,7 +224,7 @@ def _work_folder(out: Path) -> Path:
     return out.with_suffix(".build")
 
 
-def _opened(name: str, *, damaged: int = 2) -> Opened:
+def _opened(name: str, *, damaged: int = 2) -> OpenedMap:
     from autobct.build.opened import exists, open_map
 
     if not exists(name):

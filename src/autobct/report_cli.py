@@ -32,7 +32,7 @@ def report(
         path = out or recorded.path.with_suffix(".html")
         write_recorded(recorded, path)
     except ImportError as error:
-        if error.name != "jinja2":
+        if error.name not in ("jinja2", "contourpy"):
             raise
         fail(f"{error}.")
     except OSError as error:

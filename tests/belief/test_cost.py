@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from autobct.belief.cost import COST_MODELS, LINEAR, LOG_LINEAR, left_loss, lognormal_mean, upsilon
+from autobct.belief.cost import COST_MODELS, LINEAR, LOG_LINEAR
+from autobct.belief.normal import left_loss, lognormal_mean, upsilon
 
 
 def loss_by_quadrature(x: float) -> float:

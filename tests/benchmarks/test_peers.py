@@ -81,8 +81,8 @@ def test_a_process_finds_the_hill_and_stops(task, acquisition):
     found = play(gp_tuner(acquisition, 2), task, 0.003, 0)
     assert 3 <= found.trials < 30
     assert found.captured > 0.7
-    dear = play(gp_tuner(acquisition, 2), task, 0.1, 0)
-    assert dear.trials < found.trials
+    expensive = play(gp_tuner(acquisition, 2), task, 0.1, 0)
+    assert expensive.trials < found.trials
 
 
 def test_sobol_begins_at_the_centre_and_random_depends_on_the_seed(task):
@@ -177,7 +177,7 @@ def test_every_oracle_is_at_least_as_good_as_it_should_be(task):
     own = play(autobct_tuner(), task, 0.03, 0).captured
     given = {name: oracle(task, 0.03, 0) for name, oracle in ORACLES.items()}
     assert given["stop"] >= own - 1e-12
-    assert given["candidates"] >= given["belief"] - 0.05  # the belief's own first run had its luck
+    assert given["candidates"] >= given["belief"] - 0.05  # the belief's own first run was a good draw
     assert given["candidates"] == pytest.approx(1.0, abs=0.05)
     assert given["first"] > 0.5
 

@@ -122,7 +122,7 @@ def test_a_tuner_is_told_nothing_of_the_yardstick(task):
     assert told == [Question(task.space, task.price(0.01), (0.0, 1.0), seed_on(task, 0), 50, None)]
 
 
-def test_every_task_and_every_seed_has_its_own_luck(task):
+def test_every_task_and_every_seed_has_its_own_noise(task):
     other = Task("other", "made-up", task.space, line, (0.0, 1.0), noise=0.01)
     seeds = {seed_on(one, seed) for one in (task, other) for seed in range(100)}
     assert len(seeds) == 200

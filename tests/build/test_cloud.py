@@ -5,14 +5,14 @@ from itertools import islice
 import numpy as np
 import pytest
 from scipy import stats
-from tests.value.cases import LOG, PAPER, RECALL, grid, random_weights
+from tests.value.cases import PAPER, grid, random_weights
 
 from autobct.belief.arrays import Array
 from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.model import Model
-from autobct.belief.prior import Prior, default_prior, paper_prior
+from autobct.belief.prior import Prior, paper_prior
 from autobct.build.forests.cloud import (
     concatenate,
     images,
@@ -20,8 +20,6 @@ from autobct.build.forests.cloud import (
     lkj_around,
     mirror,
     paper_cloud,
-    policy_cloud,
-    policy_states,
     propagated_cloud,
     sampled_cloud,
     tree_size,
@@ -29,11 +27,8 @@ from autobct.build.forests.cloud import (
     wishart,
     wishart_around,
 )
-from autobct.value.assessment import Assessment, ByValue
 from autobct.value.lookahead.on_the_fly import on_the_fly
-from autobct.value.lookahead.one_step import one_run_values
-from autobct.value.simulate import draw_luck, simulate
-from autobct.value.state import State, Terms, control_grid, stop_value, view
+from autobct.value.state import control_grid, view
 
 
 def size(belief: Belief) -> int:
@@ -257,53 +252,6 @@ def test_the_papers_two_dimensional_cloud_to_the_end() -> None:
 def test_other_dimensions_are_refused() -> None:
     with pytest.raises(ValueError, match="dim must be 1 or 2, got 3"):
         next(paper_cloud(3, rng=np.random.default_rng(1)))
-
-
-# --- states of a policy ---
-
-
-def two_ahead(state: State, terms: Terms, made: int) -> Assessment:
-    return Assessment.by_value(on_the_fly(state, terms, depth=2))
-
-
-@pytest.mark.parametrize("terms", [PAPER, RECALL, LOG])
-def test_policy_states_go_past_the_stop(terms: Terms) -> None:
-    prior = paper_prior("synthetic") if terms.cost_model is PAPER.cost_model else default_prior(cubic())
-    states = list(policy_states(two_ahead, prior, grid(7), terms, 30, 4, rng=np.random.default_rng(1), batch=20))
-    assert [len(state.score.mean) for state in states] == [1, 20, 20, 20, 20, 1, 10, 10, 10, 10]
-    stopped = [two_ahead(state, terms, 1).value.max(axis=-1) <= stop_value(state) for state in states[1:5]]
-    assert stopped[0].any()
-    assert not stopped[0].all()
-    assert all(state.kept.shape[-1] >= 1 for state in states[1:5])
-
-
-def test_policy_states_before_the_stop_are_those_of_the_simulation() -> None:
-    """With past=0 a draw is in the cloud once for every decision to go on after its first run."""
-    prior = paper_prior("synthetic")
-    start = view(prior.belief, prior.model, grid(7))
-    luck = draw_luck(start, 50, 7, rng=np.random.default_rng(2))
-    runs = simulate(two_ahead, start, PAPER, luck).runs
-    states = list(policy_states(two_ahead, prior, grid(7), PAPER, 50, 6, rng=np.random.default_rng(2), past=0))
-    assert sum(len(state.score.mean) for state in states[1:]) == np.minimum(runs - 1, 6).sum()
-    longer = list(policy_states(two_ahead, prior, grid(7), PAPER, 50, 6, rng=np.random.default_rng(2), past=1))
-    assert sum(len(state.score.mean) for state in longer[1:]) == np.minimum(runs, 6).sum()
-
-
-def test_policy_cloud_is_in_weight_space() -> None:
-    prior = paper_prior("synthetic")
-    cloud = list(
-        policy_cloud(
-            ByValue(lambda s, t, n: one_run_values(s, t)), prior, grid(7), PAPER, 9, 2, rng=np.random.default_rng(3)
-        )
-    )
-    np.testing.assert_allclose(cloud[0].score.mean[0], prior.belief.score.mean, atol=1e-10)
-    np.testing.assert_allclose(cloud[0].cost.cov[0], prior.belief.cost.cov, atol=1e-10)
-    assert [size(batch) for batch in cloud] == [1, 9, 9]
-    first = int(one_run_values(view(prior.belief, prior.model, grid(7)), PAPER).argmax())
-    features = cubic()(grid(7)[first])
-    gain = prior.belief.score.cov @ features
-    expected = prior.belief.score.cov - np.outer(gain, gain) / (features @ gain + 0.05**2)
-    np.testing.assert_allclose(cloud[1].score.cov, np.tile(expected, (9, 1, 1)), atol=1e-10)
 
 
 # --- mirrors ---

@@ -24,7 +24,7 @@ from autobct.build.networks import network_builder as builder
 from autobct.build.networks.judge import shrinking as shrinking_in_torch
 from autobct.build.networks.judged import game_of, torch_duel, values_of
 from autobct.build.networks.network_builder import BuildRequest, build_map, default_settings, request_for
-from autobct.build.networks.network_training import Settings, derived_seed, stack_priors
+from autobct.build.networks.network_training import TrainingSettings, derived_seed, stack_priors
 from autobct.maps.library import read_map, verify
 from autobct.tuning.decide.policy import mapped
 from autobct.value.lookahead.on_the_fly import on_the_fly
@@ -33,7 +33,7 @@ from autobct.value.state import Terms, view
 
 pytestmark = pytest.mark.heavy
 
-TINY = Settings(states=48, steps=6, batch=16, runs=3, rounds=2, longest=4, hidden=8, chunk=32)
+TINY = TrainingSettings(states=48, steps=6, batch=16, runs=3, rounds=2, longest=4, hidden=8, chunk=32)
 REQUEST = BuildRequest(settings=TINY, draws=0)
 
 
@@ -100,7 +100,7 @@ def test_an_interrupted_build_goes_on_to_the_same_bits(whole, tmp_path, done, mo
 def test_a_killed_process_leaves_whole_checkpoints(whole, tmp_path):
     code = (
         "import os, signal, sys; from pathlib import Path; from autobct.build.networks.network_builder import *\n"
-        "from autobct.build.networks.network_training import Settings\n"
+        "from autobct.build.networks.network_training import TrainingSettings\n"
         f"request = BuildRequest(settings={TINY!r}, draws=0)\n"
         "def die(done, total, text):\n"
         "    if done == 2: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -231,10 +231,10 @@ def test_torch_and_numpy_play_the_same_policy(tmp_path, recall):
 def test_a_duel_is_a_function_of_its_seed(whole):
     value_map = read_map(whole).value_map
     values, prior = values_of(value_map, "cpu"), paper_prior("fraud")
-    one, same_luck, other = (
+    one, same_numbers, other = (
         torch_duel(value_map.spec, values, prior, 0.16, draws=20, seed=seed, device="cpu") for seed in (0, 0, 1)
     )
-    assert np.array_equal(one.net, same_luck.net)
+    assert np.array_equal(one.net, same_numbers.net)
     assert not np.array_equal(one.base_net, other.base_net)
     assert one.runs.min() >= 1
 

@@ -14,16 +14,16 @@ from tests.build.linear import linear_fit
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import paper_prior
-from autobct.build.forests.cloud import concatenate, policy_cloud, sampled_cloud
+from autobct.build.forests.cloud import concatenate, propagated_cloud, sampled_cloud, unimodal_shapes
 from autobct.build.forests.features import weight_features
 from autobct.build.forests.forest_map import build_forest_map, value_at
 from autobct.build.forests.iteration import Fit, value_iteration
-from autobct.build.forests.regressions import above, elastic_net_fit, forest_fit, network_fit
+from autobct.build.forests.regressions import above, forest_fit
 from autobct.value.assessment import Assessment
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value, successors, two_run_values
-from autobct.value.simulate import draw_luck, simulate
+from autobct.value.simulate import common_random_numbers, simulate
 from autobct.value.state import State, Terms, control_grid, view
 
 TERMS, PRIOR = Terms(0.16), paper_prior("synthetic")
@@ -37,9 +37,10 @@ def two_ahead(state: State, terms: Terms, made: int) -> Assessment:
 
 
 def beliefs(seed: int) -> Belief:
-    """Where the lookahead policy goes, and sampled states with their truths."""
+    """Where some runs lead, and sampled states with their truths."""
     rng = np.random.default_rng(seed)
-    reached = policy_cloud(two_ahead, PRIOR, GRID, TERMS, 150, 4, rng=rng)
+    shapes = unimodal_shapes(150, PRIOR.model.score_basis, rng=rng)
+    reached = propagated_cloud(shapes, [PRIOR], GRID, 4, rng=rng, width=1)
     return concatenate([*reached, *sampled_cloud([PRIOR.belief], 50, 3, rng=rng)])
 
 
@@ -60,16 +61,9 @@ def others() -> tuple[State, Array]:
     return state, two_run_values(state, TERMS, stratified(3)).max(axis=-1)
 
 
-REGRESSIONS = {
-    "forest": forest_fit(FEATURES, trees=30),
-    "elastic-net": elastic_net_fit(FEATURES),
-    "network": network_fit(FEATURES, hidden=(32,)),
-}
-
-
-@pytest.fixture(params=REGRESSIONS)
-def fit(request) -> Fit:
-    return REGRESSIONS[request.param]
+@pytest.fixture
+def fit() -> Fit:
+    return forest_fit(FEATURES, trees=30)
 
 
 def rms(errors: Array) -> float:
@@ -116,7 +110,7 @@ def test_the_same_seed_gives_the_same_forest(learned, others) -> None:
     assert not np.array_equal(one, other)
 
 
-def test_without_scikit_learn_the_install_line_is_given(learned, monkeypatch) -> None:
+def test_without_scikit_learn_the_install_line_is_given(fit, learned, monkeypatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *args: object, **kwargs: object) -> object:
@@ -127,9 +121,8 @@ def test_without_scikit_learn_the_install_line_is_given(learned, monkeypatch) ->
     for name in [name for name in sys.modules if name.startswith("sklearn")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", without)
-    for fit in REGRESSIONS.values():
-        with pytest.raises(ImportError, match=r"pip install 'autobct\[build\]'"):
-            fit(*learned)
+    with pytest.raises(ImportError, match=r"pip install 'autobct\[build\]'"):
+        fit(*learned)
 
 
 # --- the map ---
@@ -179,10 +172,10 @@ def test_the_map_is_near_the_exact_value_and_keeps_the_order(cloud, others) -> N
 def test_its_policies_stop_and_beat_one_run(cloud) -> None:
     found = small_map(cloud)
     start = found.view(PRIOR.belief)
-    luck = draw_luck(start, 800, 8, rng=np.random.default_rng(3))
-    exact = simulate(found.exact(nodes=NODES), start, TERMS, luck)
+    common = common_random_numbers(start, 800, 8, rng=np.random.default_rng(3))
+    exact = simulate(found.exact(nodes=NODES), start, TERMS, common)
     assert exact.runs.max() == 3  # two values: three runs
-    single = simulate(replace(found, values=[]).exact(), start, TERMS, luck)
+    single = simulate(replace(found, values=[]).exact(), start, TERMS, common)
     assert np.all(single.runs == 1)
     gain = exact.net(TERMS) - single.net(TERMS)
     assert gain.mean() > 2 * gain.std() / np.sqrt(800)
@@ -191,8 +184,8 @@ def test_its_policies_stop_and_beat_one_run(cloud) -> None:
 def test_the_relaxed_policy_learns_less_when_damped(cloud) -> None:
     found = small_map(cloud)
     start = found.view(PRIOR.belief)
-    luck = draw_luck(start, 100, 8, rng=np.random.default_rng(4))
-    free, damped = (simulate(found.relaxed(nodes=NODES, damping=d), start, TERMS, luck) for d in (0.0, 0.2))
+    common = common_random_numbers(start, 100, 8, rng=np.random.default_rng(4))
+    free, damped = (simulate(found.relaxed(nodes=NODES, damping=d), start, TERMS, common) for d in (0.0, 0.2))
     assert damped.runs.mean() < free.runs.mean() < 8
 
 

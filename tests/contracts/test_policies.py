@@ -87,8 +87,8 @@ def test_it_trains_for_a_gain_above_the_price_and_stops_for_one_below(case: Case
 def test_the_numbers_of_a_decision_agree(case: Case) -> None:
     tuner, trained, stop = played(case)
     for decision in [*trained, *([stop.best_alternative] if stop.best_alternative else [])]:
-        in_hand = decision.stop_value or 0.0
-        assert decision.expected_gain - decision.price_of_run == pytest.approx(decision.value - in_hand, abs=1e-9)
+        incumbent = decision.stop_value or 0.0
+        assert decision.expected_gain - decision.price_of_run == pytest.approx(decision.value - incumbent, abs=1e-9)
         assert decision.price_of_run == pytest.approx(PRICE * decision.expected_cost + decision.overhead, rel=1e-9)
         assert decision.params == tuner.problem.space.params(decision.control)
     assert [decision.trial for decision in trained] == list(range(len(trained)))

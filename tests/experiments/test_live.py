@@ -46,8 +46,8 @@ def short(one: Experiment) -> Experiment:
     """Two epochs at most, and where each takes a second, at a price at which one run is enough."""
     if not one.table.startswith("intel"):
         return one
-    dear = 5.0 if one.table == "intel-resnet50" else one.price
-    return replace(one, space={"epochs": Int(1, 2)}, price=dear)
+    high = 5.0 if one.table == "intel-resnet50" else one.price
+    return replace(one, space={"epochs": Int(1, 2)}, price=high)
 
 
 def on_numpy(one: Experiment) -> bool:
@@ -76,7 +76,7 @@ def trains_and_stops(one: Experiment, folder: Path) -> None:
     assert played.why.startswith("Stopped after")
 
 
-def test_seed_run_and_training_decide_the_luck(folder: Path) -> None:
+def test_seed_run_and_training_decide_the_result(folder: Path) -> None:
     one = EXPERIMENTS["higgs"]
     train = training("higgs", folder, "cpu")
     params = {"share": 0.05}

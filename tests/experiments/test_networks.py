@@ -123,14 +123,14 @@ def test_resnet50_has_the_weights_of_the_original() -> None:
     assert resnet.Body().eval()(torch.zeros(1, 3, 150, 150)).shape == (1, 2048, 5, 5)
 
 
-def few(folder: Path, train: int, test: int) -> scenes.Loaded:
+def few(folder: Path, train: int, test: int) -> scenes.LoadedScenes:
     found = load_scenes(folder)
     return scenes.load(
         Scenes(found.train[:train], found.train_labels[:train], found.test[:test], found.test_labels[:test]), CPU
     )
 
 
-def small(count: int) -> scenes.Loaded:
+def small(count: int) -> scenes.LoadedScenes:
     """Images of 12 pixels a side, on which Plain is quick."""
     arrays = paper_data.scenes(np.random.default_rng(0), count, side=12)
     test = arrays["is_test"]

@@ -1,4 +1,4 @@
-"""Small tables of the shape of the recorded ones, made up for tests: a smooth score, a rising cost, some luck."""
+"""Small tables of the shape of the recorded ones, made up for tests: a smooth score, a rising cost, some noise."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ import pytest
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.play import paper_player
-from autobct.paper.replay import Replay, recorded
+from autobct.paper.replay import TableReplay, recorded
 from autobct.paper.summary import Tunings, difference, replayed
 
 SEEDS = 40
 by_name = pytest.mark.parametrize("one", EXPERIMENTS.values(), ids=lambda one: one.name)
 
 
-def table(one: Experiment) -> Replay:
+def table(one: Experiment) -> TableReplay:
     if not (resources.files("autobct.paper") / "tables" / f"{one.table}.csv").is_file():
         pytest.skip(f"the table {one.table} is not recorded")
     return recorded(one.table, one.dim)
@@ -59,8 +59,8 @@ def test_the_synthetic_rows(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["synthetic-map-2", "synthetic-map-4"])
 def test_map_and_on_the_fly_find_equally_good_forests(name: str) -> None:
-    """To a quarter of a percentage point of accuracy.  Hardly anything is left to luck here, so that even the smallest
-    difference is more than its standard error."""
+    """To a quarter of a percentage point of accuracy.  Hardly anything is left to chance here, so that even the
+    smallest difference is more than its standard error."""
     table(EXPERIMENTS[name])
     ours, theirs = played(name).summary, played("synthetic-otf").summary
     assert ours.score.mean == pytest.approx(theirs.score.mean, abs=0.005)

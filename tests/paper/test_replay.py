@@ -1,4 +1,4 @@
-"""Replaying tables: interpolation by hand, luck from seed and run, grids that are none."""
+"""Replaying tables: interpolation by hand, noise from seed and run, grids that are none."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from autobct.paper.recorded_table import RecordedRow, RecordedTable, TableError, table_of, write_table
-from autobct.paper.replay import Replay, median_weights, recorded, replay_of
+from autobct.paper.replay import TableReplay, median_weights, recorded, replay_of
 
 
 def table(rows: list[tuple[tuple[float, ...], int, float, float]], name: str = "made") -> RecordedTable:
     return table_of(name, [RecordedRow(*row, {"accuracy": row[2] / 2}) for row in rows], {"device": "none"})
 
 
-def line() -> Replay:
+def line() -> TableReplay:
     """Two repeats at 0, 0.5 and 1; at 0.5 the second is the better one and the slower one."""
     return replay_of(
         table(
@@ -80,7 +80,7 @@ def test_weights_of_a_median_by_counting() -> None:
         median_weights(4, 2)
 
 
-def test_luck_comes_from_seed_and_run() -> None:
+def test_noise_comes_from_seed_and_run() -> None:
     def scores(seed: int) -> list[float]:
         return [line().run(at(0.5), 1, seed=seed, run=run).score for run in range(30)]
 
@@ -90,7 +90,7 @@ def test_luck_comes_from_seed_and_run() -> None:
 
 
 def test_the_same_run_has_the_same_rank_everywhere() -> None:
-    """So that two policies can be compared on the same luck."""
+    """So that two policies can be compared on the same random numbers."""
     for run in range(20):
         here, there = (line().run(at(u), 1, seed=0, run=run).score for u in (0.0, 0.5))
         assert (here == 0.2) == (there == 0.7)

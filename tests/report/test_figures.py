@@ -122,7 +122,7 @@ def test_log_linear_costs_are_positive_on_a_log_axis():
     _, bottom = panels(belief_figure(tuner.problem, tuner.history))
     assert bottom[0].get_yscale() == "log"
     assert bottom[0].get_ylim()[0] > 0
-    assert line(bottom[1], "observed")[1] == pytest.approx([0.2])  # in units of the dearest run
+    assert line(bottom[1], "observed")[1] == pytest.approx([0.2])  # in units of the most expensive run
     model, after = tuner.problem.prior.model, tuner.belief.cost.mean
     u, drawn = line(bottom[1], "estimate")
     np.testing.assert_allclose(drawn, np.exp(model.cost_basis(u[:, None]) @ after))

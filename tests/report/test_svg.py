@@ -1,5 +1,6 @@
 """Markup that escapes, axes with round numbers, areas above a level."""
 
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -137,3 +138,9 @@ def test_two_hills_and_a_hole():
     hills = np.exp(-((x - 1.5) ** 2) - y**2) + np.exp(-((x + 1.5) ** 2) - y**2)
     assert len(loops_above(hills, 0.8)) == 2
     assert len(loops_above(-hills, -0.8)) == 3  # the rim, and a hole for each hill
+
+
+def test_without_contourpy_the_install_line_is_given(monkeypatch):
+    monkeypatch.setitem(sys.modules, "contourpy", None)
+    with pytest.raises(ImportError, match=r"pip install 'autobct\[report\]'"):
+        loops_above(np.eye(3), 0.5)

@@ -18,7 +18,7 @@ Trainer = Callable[[Mapping[str, Any]], tuple[float, float]]
 
 
 def hill(params: Mapping[str, Any]) -> tuple[float, float]:
-    """Best at x = 0.37 with score 0.9, and the dearer the larger x."""
+    """Best at x = 0.37 with score 0.9, and the more expensive the larger x."""
     return 0.9 - (params["x"] - 0.37) ** 2, 0.2 + params["x"]
 
 

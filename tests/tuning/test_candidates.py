@@ -61,7 +61,7 @@ def test_candidates_around_the_best_exist_and_are_near() -> None:
     assert np.abs(near[:75, 0] - best[0, 0]).mean() < 0.15
 
 
-def test_the_same_luck_gives_the_same_candidates() -> None:
+def test_the_same_random_numbers_give_the_same_candidates() -> None:
     best = spread(MIXED)[:3]
     one, two = (around(MIXED, best, rng=np.random.default_rng(5)) for _ in range(2))
     np.testing.assert_array_equal(one, two)

@@ -47,7 +47,7 @@ def test_what_is_guessed_is_believed_to_be_better() -> None:
     assert means[0] > means[1] + 0.02
 
 
-def test_what_makes_runs_dear_is_believed_to() -> None:
+def test_what_makes_runs_expensive_is_expected_to() -> None:
     problem = problem_of(SPACE, 0.01, increases_cost=["share"])
     low, high = (Space.of(SPACE).control({"rate": 1e-3, "trees": 100, "share": s, "kind": "a"}) for s in (0.1, 1.0))
     costs = view(problem.prior.belief, problem.prior.model, np.stack([low, high])).cost.mean

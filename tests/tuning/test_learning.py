@@ -47,7 +47,7 @@ def test_it_finds_a_good_model_and_stops() -> None:
     assert train(made.best.params)[0] > 0.84
 
 
-def test_a_dearer_run_means_fewer_of_them() -> None:
+def test_a_more_expensive_run_means_fewer_of_them() -> None:
     counts = [len(play(tuner(price), train)[0]) for price in (1e-4, 1e-3, 1e-1)]
     assert counts[0] >= counts[1] > counts[2] >= 1
 

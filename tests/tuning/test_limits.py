@@ -119,15 +119,15 @@ def test_a_lookahead_sees_only_what_fits() -> None:
     for cost in (0.5, 3.0):
         tuner.tell(ask_train(tuner), 0.5, cost)
     position = tuner.position()
-    barred = np.flatnonzero(position.untried)
-    assert 0 < barred.size < 11
-    assert not position.untried[0]
-    last_open = int(np.flatnonzero(~position.untried).max())
-    for index in barred[barred > last_open]:
+    forbidden = np.flatnonzero(position.excluded)
+    assert 0 < forbidden.size < 11
+    assert not position.excluded[0]
+    last_open = int(np.flatnonzero(~position.excluded).max())
+    for index in forbidden[forbidden > last_open]:
         assert position.state.cost.mean[index] == position.state.cost.mean[last_open]
     values = assessed(position, relaxed(2)(tuner.problem.controls, 0)).value
-    assert np.all(values[barred] == -np.inf)
-    assert np.all(np.isfinite(values[~position.untried]))
+    assert np.all(values[forbidden] == -np.inf)
+    assert np.all(np.isfinite(values[~position.excluded]))
 
 
 def test_a_run_after_which_nothing_fits_is_valued_as_the_last() -> None:
@@ -138,7 +138,7 @@ def test_a_run_after_which_nothing_fits_is_valued_as_the_last() -> None:
     once = one_run_values(position.state, tuner.problem.terms)
     np.testing.assert_array_equal(assessed(position, policy).value, once)
     assert once.max() < policy(position.state, tuner.problem.terms, 1).value.max()
-    roomy = is_last(position.state, tuner.problem, 9.0, ~position.untried)
+    roomy = is_last(position.state, tuner.problem, 9.0, ~position.excluded)
     assert not roomy.any()
 
 

@@ -157,7 +157,7 @@ def test_the_first_run_is_in_the_middle_or_at_the_guess(space: dict[str, Any]) -
     guessed = ask_train(Tuner(space, price=0.01, guess={"x": 0.2}, guess_strength=5.0))
     assert guessed.params["x"] == pytest.approx(0.2, abs=0.1)
     whole = ask_train(Tuner({**space, "x": Int(1, 1000, log=True)}, price=0.01))
-    assert whole.params["x"] < 32  # the middle: whole numbers make runs dear
+    assert whole.params["x"] < 32  # the middle: whole numbers make runs expensive
 
 
 @pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))

@@ -174,7 +174,7 @@ def test_damping_stops_no_later_on_the_same_history(recall: bool) -> None:
 
 
 @pytest.mark.parametrize("recall", [True, False])
-def test_beyond_two_coordinates_later_runs_may_come_back_to_the_model_in_hand(recall: bool) -> None:
+def test_beyond_two_coordinates_later_runs_may_come_back_to_the_incumbent(recall: bool) -> None:
     """A very good first run and cheap runs: exploring is worth it because one can come back."""
     cube = {name: autobct.Float(0, 1) for name in "xyz"}
     tuner = Tuner(cube, price=0.001, score_range=(0.6, 1.0), cost_range=(0.05, 0.5), recall=recall)

@@ -216,11 +216,11 @@ def test_units_that_nobody_stated_neither_stop_it_at_once_nor_keep_it_going(shif
 
 def test_a_stated_range_of_costs_grows_by_what_is_seen() -> None:
     problem = problem_of(LINE, 0.01, cost_range=(1, 10))
-    dear = shown(problem, runs(0.5, cost=1000.0))
-    assert dear.cost_scale.high == 1000.0
+    expensive = shown(problem, runs(0.5, cost=1000.0))
+    assert expensive.cost_scale.high == 1000.0
     again = problem_of(LINE, 0.01, cost_range=(1, 1000))
-    np.testing.assert_array_equal(dear.prior.belief.cost.mean, again.prior.belief.cost.mean)
-    assert dear.terms == again.terms
+    np.testing.assert_array_equal(expensive.prior.belief.cost.mean, again.prior.belief.cost.mean)
+    assert expensive.terms == again.terms
     cheap = shown(problem, runs(0.5, cost=0.1))
     np.testing.assert_array_equal(
         cheap.prior.belief.cost.mean, problem_of(LINE, 0.01, cost_range=(0.1, 10)).prior.belief.cost.mean

@@ -203,7 +203,7 @@ def test_a_cheap_price_finds_the_top_of_a_hill(peak: float, price: float) -> Non
 
 
 @pytest.mark.parametrize("price", [0.2, 1.0])
-def test_a_dear_price_stops_soon(price: float) -> None:
+def test_a_high_price_stops_soon(price: float) -> None:
     for told in ({}, {"cost_range": (0.5, 2)}):
         assert len(tune(lambda p: (0.9 - (p["x"] - 0.37) ** 2, 1.0), LINE, price=price, **told).history) <= 3
 

@@ -310,7 +310,7 @@ def test_recall_returns_the_best_believed_and_the_paper_the_last() -> None:
         assert stop.value == tuner.believed_score(tuner.best.control)
 
 
-def test_recall_believes_all_runs_and_not_one_lucky_score() -> None:
+def test_recall_believes_all_runs_and_not_one_high_score() -> None:
     scores = iter([0.9, 0.55, 0.5, 0.85, 0.85, 0.85])
     tuner = Tuner(LINE, price=0.01, policy=at(0.2, 0.2, 0.2, 0.8, 0.8, 0.8), prior="paper", candidates=11)
     play(tuner, lambda params: (next(scores), 1.0))
@@ -356,7 +356,7 @@ def test_a_failed_control_looks_like_its_nearest_neighbour() -> None:
     np.testing.assert_array_equal(state.cost.mean[[5, 6]], state.cost.mean[[4, 7]])
 
 
-def test_nothing_more_is_to_be_learned_at_a_failed_control_in_hand() -> None:
+def test_nothing_more_is_to_be_learned_at_an_incumbent_that_failed() -> None:
     tuner = Tuner(LINE, price=0.01, policy=at(0.3, 0.3), prior="paper", candidates=11)
     tuner.tell(ask_train(tuner), 0.9, 1.0)
     tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)

@@ -59,12 +59,12 @@ def random_model(seed: int, cost_model: CostModel = LINEAR) -> Model:
 
 
 def random_state(seed: int, count: int = 7, *, terms: Terms = PAPER, batch: tuple[int, ...] = ()) -> State:
-    """Any belief on a grid; with recall, also one or two models in hand."""
+    """Any belief on a grid; with recall, also one or two models trained."""
     state = view(random_weights(seed, batch), random_model(seed, terms.cost_model), grid(count))
     if not terms.recall:
         return state
-    hand = np.random.default_rng(seed + 1).integers(-1, count, (*batch, 2))
-    return keep(state, hand)
+    kept = np.random.default_rng(seed + 1).integers(-1, count, (*batch, 2))
+    return keep(state, kept)
 
 
 def one_of(state: State, index: int) -> State:

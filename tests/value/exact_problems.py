@@ -57,20 +57,20 @@ def _brute(
     cov: Array,
     noise: Array,
     prices: Array,
-    hand: tuple[int, ...],
+    kept: tuple[int, ...],
     runs: int,
     rule: Rule,
     recall: bool,
 ) -> float:
-    """Value with so many runs left: stop with a model in hand, or train and see."""
-    stop = max((mean[i] for i in hand), default=-np.inf)
+    """Value with so many runs left: stop with a model, or train and see."""
+    stop = max((mean[i] for i in kept), default=-np.inf)
     if runs == 0:
         return float(stop)
     best = stop
     for g in range(len(mean)):
         gain = cov[:, g] / np.sqrt(cov[g, g] + noise[g] ** 2)
         after = cov - np.outer(gain, gain)
-        held = tuple({*hand, g}) if recall else (g,)
+        held = tuple({*kept, g}) if recall else (g,)
         value = -prices[g]
         for z, weight in zip(rule.points, rule.weights, strict=True):
             value += weight * _brute(mean + gain * z, after, noise, prices, held, runs - 1, rule, recall)

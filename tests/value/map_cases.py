@@ -10,7 +10,7 @@ from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 from autobct.value.maps.value_map import BASES, ValueMap
 from autobct.value.state import State, Terms, keep, view
 
@@ -44,9 +44,9 @@ def random_map(game: Game = (1, "linear", False), *, networks: int = 3, seed: in
     def normal(spread: float, *shape: int) -> np.ndarray:
         return (spread * rng.standard_normal(shape)).astype(np.float32)
 
-    def network() -> Network:
+    def network() -> Perceptron:
         weights = (normal(0.2, spec.inputs, hidden), normal(0.3, hidden, hidden), normal(0.02, hidden, 1))
-        return Network(weights, (normal(0.1, hidden), normal(0.1, hidden), np.full(1, 0.2, dtype=np.float32)))
+        return Perceptron(weights, (normal(0.1, hidden), normal(0.1, hidden), np.full(1, 0.2, dtype=np.float32)))
 
     return ValueMap(spec, tuple(network() for _ in range(networks)))
 
@@ -69,6 +69,6 @@ def random_belief(game: Game, rng: np.random.Generator) -> tuple[Belief, Model, 
 
 
 def random_map_state(game: Game, controls: Array, rng: np.random.Generator) -> tuple[State, Terms]:
-    """Such a belief at the controls, with a few models in hand."""
+    """Such a belief at the controls, with a few models trained."""
     belief, model, terms = random_belief(game, rng)
     return keep(view(belief, model, controls), rng.integers(-1, len(controls), 3)), terms

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from tests.value.cases import PAPER, prior_state, random_state
 
-from autobct.belief.cost import upsilon
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.normal import upsilon
 from autobct.value.acquisition import CHEAP, expected_improvement, gittins_index, inverse_loss
 from autobct.value.assessment import Assessment, ByValue, by_ei_per_cost, by_gittins_index, pick
 from autobct.value.lookahead.one_step import one_run_values
@@ -54,8 +54,8 @@ def test_the_index_falls_with_the_price(seed: int, price: float, times: float) -
 
 
 def test_limits() -> None:
-    dear = boxes([0.5, 0.5], [0.1, 0.3], [50.0, 50.0])
-    np.testing.assert_allclose(gittins_index(dear, Terms(1.0)), 0.5 - 50.0)  # it will be the mean, minus the price
+    expensive = boxes([0.5, 0.5], [0.1, 0.3], [50.0, 50.0])
+    np.testing.assert_allclose(gittins_index(expensive, Terms(1.0)), 0.5 - 50.0)  # it will be the mean, minus the price
     known = boxes([0.5, 0.7], [0.0, 0.0], [0.2, 0.2])
     np.testing.assert_allclose(gittins_index(known, Terms(1.0)), [0.3, 0.5])  # nothing to learn
     half = boxes([0.0], [1.0], [float(upsilon(0.0, 1.0))])
@@ -64,13 +64,13 @@ def test_limits() -> None:
     assert gittins_index(free, Terms(1.0)) > 30  # a run that costs nothing
 
 
-def test_it_is_the_score_in_hand_at_which_the_run_breaks_even() -> None:
-    """With b = index known and in hand, rule R1 gives exactly b."""
+def test_it_is_the_incumbent_score_at_which_the_run_breaks_even() -> None:
+    """With b = index known as the incumbent's score, rule R1 gives exactly b."""
     state = boxes([0.2, 0.0], [0.7, 0.0], [0.1, 9.0])
     index = gittins_index(state, Terms(1.0))[0]
     mean = np.array([0.2, index])
-    hand = keep(replace(state, score=Gaussian(mean, state.score.cov)), np.array([1]))
-    assert one_run_values(hand, Terms(1.0, recall=True))[0] == pytest.approx(index, abs=1e-9)
+    kept = keep(replace(state, score=Gaussian(mean, state.score.cov)), np.array([1]))
+    assert one_run_values(kept, Terms(1.0, recall=True))[0] == pytest.approx(index, abs=1e-9)
 
 
 def two_boxes_in_order(first: tuple[float, float, float], second: tuple[float, float, float]) -> float:

@@ -16,7 +16,7 @@ from autobct.value.bounds.certificate import Certificate, certified_decision, ce
 from autobct.value.bounds.lower_bound import CAP, Estimate, difference, mean_with_controls, play, stage_of
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
-from autobct.value.simulate import draw_luck
+from autobct.value.simulate import common_random_numbers
 from autobct.value.state import State, Terms, keep, view
 
 
@@ -34,7 +34,7 @@ def never_stops(state, terms, made):
 
 def worth(policy, start: State, terms: Terms, draws: int, seed: int = 0) -> Estimate:
     stage = stage_of(policy, start, terms, rng=np.random.default_rng(seed))
-    return play(policy, stage, draw_luck(start, draws, CAP, rng=np.random.default_rng(seed + 1))).estimate()
+    return play(policy, stage, common_random_numbers(start, draws, CAP, rng=np.random.default_rng(seed + 1))).estimate()
 
 
 def test_weitzmans_rule_is_worth_what_it_should_be() -> None:
@@ -65,7 +65,7 @@ def test_control_variates_change_the_error_and_not_the_mean(terms: Terms) -> Non
     prior = prior_for(terms)
     start = view(prior.belief, prior.model, grid(9))
     stage = stage_of(depth(1), start, terms, rng=np.random.default_rng(0))
-    played = play(depth(1), stage, draw_luck(start, 1200, CAP, rng=np.random.default_rng(1)))
+    played = play(depth(1), stage, common_random_numbers(start, 1200, CAP, rng=np.random.default_rng(1)))
     found, plain = played.estimate(), played.net.std() / np.sqrt(1200)
     assert found.error < 0.6 * plain
     assert abs(found.mean - played.net.mean()) < 4 * plain
@@ -94,11 +94,11 @@ def test_variates_that_are_the_same_but_for_rounding_do_no_harm() -> None:
     assert found.error == pytest.approx(plain.error, rel=1e-3)
 
 
-def test_depth_two_beats_depth_one_on_the_same_luck() -> None:
-    start, luck = prior_state(count=9), None
+def test_depth_two_beats_depth_one_on_common_random_numbers() -> None:
+    start = prior_state(count=9)
     stage = stage_of(depth(2), start, RECALL, rng=np.random.default_rng(0))
-    luck = draw_luck(start, 800, CAP, rng=np.random.default_rng(1))
-    found = difference(play(depth(2), stage, luck), play(depth(1), stage, luck))
+    common = common_random_numbers(start, 800, CAP, rng=np.random.default_rng(1))
+    found = difference(play(depth(2), stage, common), play(depth(1), stage, common))
     assert found.mean > 2 * found.error > 0
 
 
@@ -190,19 +190,19 @@ def test_limits_are_wider_for_more_confidence_and_fewer_draws() -> None:
 
 @pytest.mark.slow
 def test_certain_decisions() -> None:
-    """With a known good model in hand and dear runs it is certain to stop; with cheap runs, to train."""
+    """With a known good incumbent and expensive runs it is certain to stop; with cheap runs, to train."""
     start = prior_state(count=7)
     far = keep(
         replace(start, score=Gaussian(start.score.mean + 3 * np.eye(7)[2], start.score.cov * 1e-4)), np.array([2])
     )
     assert certified_decision(far, RECALL) == "stop"
-    hand = keep(start, np.array([0]))
-    assert certified_decision(hand, Terms(1e-3, recall=True)) == "train"
+    kept = keep(start, np.array([0]))
+    assert certified_decision(kept, Terms(1e-3, recall=True)) == "train"
 
 
 @pytest.mark.slow
 def test_from_training_over_not_knowing_to_stopping() -> None:
-    """The better the known model in hand, the less is to be gained by going on; between the bounds neither is sure."""
+    """The better the known incumbent, the less is to be gained by going on; between the bounds neither is sure."""
     start = prior_state(count=7)
     cov = start.score.cov.copy()
     cov[3] = cov[:, 3] = 0.0

@@ -12,7 +12,7 @@ from autobct.belief.gaussian import Truth
 from autobct.belief.kalman import update
 from autobct.belief.model import Model
 from autobct.value.bounds import dual
-from autobct.value.bounds.branches import after_run, dear_prices, expected_prices, ground_of, planted, root_of
+from autobct.value.bounds.branches import after_run, expected_prices, ground_of, planted, root_of, upper_prices
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.dual import above_clairvoyant, clairvoyant_mean, first_look
 from autobct.value.bounds.growth import clairvoyant_value
@@ -94,7 +94,7 @@ def test_searches_side_by_side_are_those_one_by_one() -> None:
 
 
 @pytest.mark.slow
-def test_glances_take_luck_out_of_the_bound_and_leave_its_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_glances_take_chance_out_of_the_bound_and_leave_its_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     state = prior_state(count=9)
 
     def found(glances: int) -> Array:
@@ -128,7 +128,7 @@ def test_the_square_root_filter_is_the_kalman_filter(seed: int) -> None:
         expected = update(belief, np.eye(6)[g], noise[g], np.asarray(belief.mean[g] + sd * surprise))
         np.testing.assert_allclose(mean[0], expected.mean, atol=1e-10)
         np.testing.assert_allclose(root[0] @ root[0].T, expected.cov, atol=1e-10)
-    assert after.hand[0, -1] == g
+    assert after.kept[0, -1] == g
     np.testing.assert_allclose(expected_prices(tree, ground)[0], run_price(state, RECALL), rtol=1e-9)
 
 
@@ -137,15 +137,15 @@ def test_prices_of_a_truth_are_not_rounded_down(terms: Terms) -> None:
     state = prior_state(count=5)
     costs, noise = np.linspace(-5, 5, 50_000).reshape(5, -1).astype(np.float32), state.cost_noise[:, None]
     exact = price_of(costs.astype(np.float64), noise, terms)
-    dear = dear_prices(costs, ground_of(state, terms))
-    assert np.all(dear >= exact - 5e-7 * (1 + np.abs(exact)))
-    assert np.all(dear <= exact + 0.003 * terms.price * noise + 1e-6 * exact)
+    upper = upper_prices(costs, ground_of(state, terms))
+    assert np.all(upper >= exact - 5e-7 * (1 + np.abs(exact)))
+    assert np.all(upper <= exact + 0.003 * terms.price * noise + 1e-6 * exact)
 
 
-def test_a_run_that_costs_more_than_can_be_told_is_endlessly_dear() -> None:
+def test_a_run_that_costs_more_than_can_be_told_is_endlessly_expensive() -> None:
     state = prior_state(count=5)
     terms = next(terms for terms in ALL_TERMS if terms.cost_model is LOG_LINEAR)
-    assert np.all(dear_prices(np.full((5, 1), 500.0, dtype=np.float32), ground_of(state, terms)) > 1e30)
+    assert np.all(upper_prices(np.full((5, 1), 500.0, dtype=np.float32), ground_of(state, terms)) > 1e30)
 
 
 def test_outcomes_are_standard_normal_point_by_point() -> None:

@@ -58,7 +58,7 @@ def test_at_a_truth_every_depth_is_the_best_one_run_value(terms: Terms, seed: in
 
 
 @given(seed=SEEDS)
-def test_at_a_truth_with_a_model_in_hand(seed: int) -> None:
+def test_at_a_truth_with_an_incumbent(seed: int) -> None:
     """Nothing is learned: a run is worth the better of the two scores, minus its price."""
     terms = Terms(0.2, recall=True)
     weights = random_weights(seed)

@@ -176,17 +176,17 @@ def test_successors_are_the_filter_in_weight_space(terms: Terms) -> None:
         expected = prior.model.observe(
             prior.belief, grid(count)[g], score=float(h), cost=float(terms.cost_model.from_observation(t))
         )
-        hand = [1, 0] if terms.recall else []  # an empty place (-1) shows candidate 0, and is not in hand
-        columns = [0, 2, *hand, g]
+        kept = [1, 0] if terms.recall else []  # an empty place (-1) shows candidate 0, and is not trained
+        columns = [0, 2, *kept, g]
         np.testing.assert_allclose(after.score.mean[g, 1, 0], features[columns] @ expected.score.mean, atol=1e-12)
         np.testing.assert_allclose(after.cost.mean[g, 0, 0], features[columns] @ expected.cost.mean, atol=1e-12)
         seen = expected.cost.at(features[columns])
         np.testing.assert_allclose(after.cost.cov[g, 0, 0], seen.cov, atol=1e-12)
         np.testing.assert_allclose(after.score.cov[g, 0, 0], expected.score.at(features[columns]).cov, atol=1e-12)
-        in_hand = [features[1] @ expected.score.mean, -np.inf] if terms.recall else []
+        incumbent = [features[1] @ expected.score.mean, -np.inf] if terms.recall else []
         own = features[g] @ expected.score.mean
         row = kept_means(after)[min(g, kept_means(after).shape[0] - 1), 1, 0]
-        np.testing.assert_allclose(row, [*in_hand, own], atol=1e-12)
+        np.testing.assert_allclose(row, [*incumbent, own], atol=1e-12)
 
 
 @pytest.mark.parametrize("terms", ALL_TERMS, ids=TERMS_IDS)

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from tests.value.chords import chord
 
-from autobct.value.envelope import expected_maximum
+from autobct.belief.normal import expected_maximum
 from autobct.value.lookahead.nodes import Rule, gauss_hermite, monte_carlo, product, stratified
 
 LINES = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=1, max_size=6)

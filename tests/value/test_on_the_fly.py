@@ -74,9 +74,9 @@ def enumerate_values(
             for w, q in COST_NODES:
                 new_score = posterior(*score, u, NOISE[0], phi(u) @ score[0] + s_score * z)
                 new_cost = posterior(*cost, u, NOISE[1], phi(u) @ cost[0] + s_cost * w)
-                hand = [*trained, u] if terms.recall else [u]
-                stop = max(phi(v) @ new_score[0] for v in hand)
-                later = end if depth == 1 else max(enumerate_values(new_score, new_cost, terms, depth - 1, hand, end))
+                kept = [*trained, u] if terms.recall else [u]
+                stop = max(phi(v) @ new_score[0] for v in kept)
+                later = end if depth == 1 else max(enumerate_values(new_score, new_cost, terms, depth - 1, kept, end))
                 total += p * q * max(stop, (1 - damping) * later)
         values.append(total)
     return values
@@ -89,7 +89,7 @@ def toy_state(terms: Terms, kept: list[int]) -> State:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("damping", [0.0, 0.2])
-@pytest.mark.parametrize("kept", [[], [1]], ids=["empty-hand", "one-in-hand"])
+@pytest.mark.parametrize("kept", [[], [1]], ids=["no-model", "one-model"])
 @pytest.mark.parametrize("recall", [False, True], ids=["last", "recall"])
 @pytest.mark.parametrize("cost_model", [LINEAR, LOG_LINEAR], ids=["linear", "log-linear"])
 @pytest.mark.parametrize("end", [-np.inf, 0.35], ids=["never", "constant"])
@@ -203,9 +203,9 @@ def test_default_levels_are_near_finer_ones() -> None:
     state = prior_state(count=51)
     fine = on_the_fly(state, PAPER, depth=2, levels=[Level(stratified(32))])
     np.testing.assert_allclose(on_the_fly(state, PAPER, depth=2), fine, atol=3e-3)
-    hand = keep(state, np.array([30]))
-    fine = on_the_fly(hand, RECALL, depth=2, levels=[Level(product(stratified(24), stratified(8)))])
-    np.testing.assert_allclose(on_the_fly(hand, RECALL, depth=2), fine, atol=1e-2)
+    kept = keep(state, np.array([30]))
+    fine = on_the_fly(kept, RECALL, depth=2, levels=[Level(product(stratified(24), stratified(8)))])
+    np.testing.assert_allclose(on_the_fly(kept, RECALL, depth=2), fine, atol=1e-2)
 
 
 @pytest.mark.parametrize(("size", "count"), [(101, 26), (101, 17), (30, 21), (6, 5)])

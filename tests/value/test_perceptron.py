@@ -8,19 +8,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 
 
-def network(*widths: int, seed: int = 0) -> Network:
+def network(*widths: int, seed: int = 0) -> Perceptron:
     rng = np.random.default_rng(seed)
     pairs = list(pairwise(widths))
-    return Network(
+    return Perceptron(
         tuple((rng.standard_normal(pair) / np.sqrt(pair[0])).astype(np.float32) for pair in pairs),
         tuple(rng.standard_normal(out).astype(np.float32) for _, out in pairs),
     )
 
 
-def by_loop(net: Network, features: np.ndarray) -> float:
+def by_loop(net: Perceptron, features: np.ndarray) -> float:
     """One row, one unit at a time, in double precision."""
     units = [float(x) for x in features]
     for layer, (weight, bias) in enumerate(zip(net.weights, net.biases, strict=True)):
@@ -85,7 +85,7 @@ def test_a_file_gives_the_same_network() -> None:
     net = network(4, 8, 1)
     tensors = net.to_tensors("v1") | network(3, 1).to_tensors("v10")
     assert set(net.to_tensors("v1")) == {"v1.weights.0", "v1.weights.1", "v1.biases.0", "v1.biases.1"}
-    again = Network.from_tensors(tensors, "v1")
+    again = Perceptron.from_tensors(tensors, "v1")
     features = np.random.default_rng(5).standard_normal((20, 4))
     np.testing.assert_array_equal(again(features), net(features))
     assert again.inputs == 4
@@ -120,15 +120,15 @@ def test_a_malformed_file_is_refused_in_one_sentence(change: Callable[[Tensors],
     tensors = network(4, 8, 1).to_tensors("n")
     change(tensors)
     with pytest.raises(ValueError, match=says):
-        Network.from_tensors(tensors, "n")
+        Perceptron.from_tensors(tensors, "n")
 
 
 def test_a_layer_without_a_bias_is_refused() -> None:
     net = network(4, 8, 1)
     with pytest.raises(ValueError, match="bias for each"):
-        Network(net.weights, net.biases[:1])
+        Perceptron(net.weights, net.biases[:1])
     with pytest.raises(ValueError, match="bias for each"):
-        Network((), ())
+        Perceptron((), ())
 
 
 def test_features_of_another_length_are_refused() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.value.cases import FEW, LOG_RECALL, RECALL, grid, prior_state, random_state
 
-from autobct.belief.cost import upsilon
+from autobct.belief.normal import upsilon
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_values
 from autobct.value.state import Terms, keep, run_price, score_gains, stop_value
@@ -32,8 +32,8 @@ def test_r1_is_the_expected_best_of_the_hand_and_the_new(terms: Terms, seed: int
     np.testing.assert_allclose(one_run_values(state, terms), expected, atol=1e-7)
 
 
-def test_one_independent_control_in_hand_is_expected_improvement() -> None:
-    """A known score b in hand does not move: R1 = b + E[(m' - b)^+] - price."""
+def test_one_independent_control_trained_is_expected_improvement() -> None:
+    """A known score b does not move: R1 = b + E[(m' - b)^+] - price."""
     state = prior_state(count=7)
     cov = state.score.cov.copy()
     cov[3, :] = cov[:, 3] = 0.0
@@ -44,7 +44,7 @@ def test_one_independent_control_in_hand_is_expected_improvement() -> None:
 
 
 @pytest.mark.parametrize("kept", [np.empty(0, dtype=np.intp), np.array([-1]), np.array([-1, -1])])
-def test_with_nothing_in_hand_it_is_the_last_model(kept) -> None:
+def test_without_a_model_it_is_the_last_model(kept) -> None:
     state = keep(random_state(3), kept)
     last = one_run_values(state, replace(RECALL, recall=False, overhead=0.0))
     np.testing.assert_allclose(one_run_values(state, RECALL), last - RECALL.overhead, atol=1e-13)
@@ -64,8 +64,8 @@ def test_a_fuller_hand_is_worth_at_least_as_much(seed: int) -> None:
     state = random_state(seed, 5)
     for depth in (1, 2):
         values = [
-            on_the_fly(keep(state, np.array(hand, dtype=np.intp)), RECALL, depth=depth, levels=[Level(FEW)])
-            for hand in ([], [2], [2, -1], [2, 2], [2, 0])
+            on_the_fly(keep(state, np.array(kept, dtype=np.intp)), RECALL, depth=depth, levels=[Level(FEW)])
+            for kept in ([], [2], [2, -1], [2, 2], [2, 0])
         ]
         assert np.all(values[0] <= values[1] + 1e-12)
         np.testing.assert_allclose(values[1], values[2], atol=1e-12)  # an empty place is nothing
@@ -87,10 +87,10 @@ def test_the_last_empty_place_of_a_hand_does_not_read_the_last_candidate() -> No
     mean = state.score.mean.copy()
     mean[-1] = 50.0
     state = replace(state, score=type(state.score)(mean, np.zeros((5, 5))))
-    hand = keep(state, np.array([0, -1]))
-    assert stop_value(hand) == mean[0]
-    values = one_run_values(hand, RECALL)
-    np.testing.assert_allclose(values[:-1] + run_price(hand, RECALL)[:-1], np.maximum(mean[0], mean[:-1]))
+    kept = keep(state, np.array([0, -1]))
+    assert stop_value(kept) == mean[0]
+    values = one_run_values(kept, RECALL)
+    np.testing.assert_allclose(values[:-1] + run_price(kept, RECALL)[:-1], np.maximum(mean[0], mean[:-1]))
 
 
 def test_r2_prefers_to_learn_where_r1_already_stops() -> None:
@@ -98,9 +98,9 @@ def test_r2_prefers_to_learn_where_r1_already_stops() -> None:
     state = prior_state(count=11)
     differ = 0
     for g in range(11):
-        hand = keep(state, np.array([g]))
-        r1 = one_run_values(hand, RECALL).max()
-        r2 = on_the_fly(hand, RECALL, depth=2, levels=[Level(FEW)]).max()
+        kept = keep(state, np.array([g]))
+        r1 = one_run_values(kept, RECALL).max()
+        r2 = on_the_fly(kept, RECALL, depth=2, levels=[Level(FEW)]).max()
         differ += r2 > r1 + 0.01
     assert differ >= 8
     assert grid(11).shape == (11, 1)

@@ -1,4 +1,4 @@
-"""Function space: the belief at candidates, models in hand, prices."""
+"""Function space: the belief at candidates, models trained so far, prices."""
 
 import numpy as np
 import pytest
@@ -59,13 +59,13 @@ def test_gains_are_the_filters() -> None:
             np.testing.assert_allclose(gains[g], after.mean - belief.mean, atol=1e-12)
 
 
-def test_models_in_hand() -> None:
+def test_models_trained_so_far() -> None:
     state = prior_state(count=5)
     means = state.score.mean
     assert stop_value(state) == -np.inf
-    hand = keep(state, np.array([3, -1, 0]))
-    np.testing.assert_array_equal(kept_means(hand), [means[3], -np.inf, means[0]])
-    assert stop_value(hand) == max(means[3], means[0])
+    trained = keep(state, np.array([3, -1, 0]))
+    np.testing.assert_array_equal(kept_means(trained), [means[3], -np.inf, means[0]])
+    assert stop_value(trained) == max(means[3], means[0])
     assert stop_value(keep(state, np.array([-1]))) == -np.inf
     np.testing.assert_array_equal(stop_value(keep(state, np.array([[3], [-1], [0]]))), [means[3], -np.inf, means[0]])
 

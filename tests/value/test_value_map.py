@@ -83,7 +83,7 @@ def test_it_gives_the_values_of_the_torch_network(game: Game) -> None:
 
     for _ in range(10):
         belief, model, terms = random_belief(game, rng)
-        hand = rng.integers(-1, len(controls), 3)
+        kept = rng.integers(-1, len(controls), 3)
         beliefs = Beliefs(
             tensor(belief.score.mean),
             tensor(belief.score.cov),
@@ -92,11 +92,11 @@ def test_it_gives_the_values_of_the_torch_network(game: Game) -> None:
             tensor(terms.price),
             tensor(model.score_noise),
             tensor(model.cost_noise),
-            torch.tensor(hand[None]),
+            torch.tensor(kept[None]),
         )
         with torch.no_grad():
             expected = q_values(played, beliefs, as_value(network, caution=CAUTION)).numpy()[0]
-        state = keep(view(belief, model, controls), hand)
+        state = keep(view(belief, model, controls), kept)
         close = 1e-4 * lambda_of(state, value_map)
         found = control_values(state, terms, NODES, value_map, inner=np.arange(count))
         np.testing.assert_allclose(found, expected, rtol=0, atol=close)
@@ -247,7 +247,7 @@ def test_damping_marks_the_value_of_going_on_down() -> None:
     np.testing.assert_allclose(ahead.control_values(state, terms, 4, damping=0.1), expected, atol=1e-6)
 
 
-def test_nothing_in_hand_is_worth_nothing() -> None:
+def test_no_model_is_worth_nothing() -> None:
     game: Game = (1, "linear", True)
     value_map = random_map(game)
     belief, model, terms = random_belief(game, np.random.default_rng(10))

@@ -1,10 +1,11 @@
-"""The array types of the core, and the few checks every door shares."""
+"""The array types of the core, NumPy's and torch's functions under one name, and the few checks every door shares."""
 
 from __future__ import annotations
 
 import math
+import sys
 from numbers import Real
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,36 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]
 Indices = NDArray[np.intp]
+
+
+class Values(Protocol):
+    """An array of NumPy's or a tensor of torch's: what the formulas that serve both ask of one."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
+V = TypeVar("V", bound=Values)
+
+
+def namespace(values: object) -> Any:
+    """The module whose functions take these values: torch for a tensor, otherwise NumPy.
+
+    Who has a tensor has imported torch; it is never imported here.
+    """
+    if isinstance(values, np.ndarray) or type(values).__module__.partition(".")[0] != "torch":
+        return np
+    return sys.modules["torch"]
+
+
+def at_least(values: V, low: float) -> V:
+    """max(values, low), element by element."""
+    xp = namespace(values)
+    found: V = xp.maximum(values, low) if xp is np else xp.clamp(values, min=low)
+    return found
 
 
 def finite_array(values: ArrayLike, name: str) -> Array:

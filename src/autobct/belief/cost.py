@@ -11,36 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx
 
 from autobct.belief.arrays import Array
-
-_ROOT_2 = np.sqrt(2.0)
-_ROOT_2PI = np.sqrt(2 * np.pi)
-_HALF_ROOT_PI = np.sqrt(np.pi / 2)
-_FAR = 40.0  # beyond it the normal density, exp(-800), is zero in double precision
-
-
-def upsilon(mean: Array | float, sd: Array | float) -> Array:
-    """E[Y^+] for Y ~ N(mean, sd^2): Upsilon of eq. (reform), accurate in relative terms in both tails.
-
-    Also the expected improvement: E[(Y - b)^+] = upsilon(mean - b, sd).
-    """
-    m, s = np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        x = np.where(s > 0, np.abs(m) / s, np.inf)
-    return np.asarray(np.maximum(m, 0.0) + s * left_loss(-x))  # E[Y^+] = E[(-Y)^+] + m serves m > 0
-
-
-def left_loss(x: Array) -> Array:
-    """phi(x) + x Phi(x) for x <= 0, without cancellation: phi(x) (1 + x Phi(x)/phi(x)) with a scaled erfc."""
-    x = np.maximum(x, -_FAR)
-    return np.asarray(np.exp(-0.5 * x * x) * (1.0 + x * (_HALF_ROOT_PI * erfcx(x / -_ROOT_2))) / _ROOT_2PI)
-
-
-def lognormal_mean(mean: Array | float, sd: Array | float) -> Array:
-    """E[exp(Y)] for Y ~ N(mean, sd^2): the noise included, as a timing has it."""
-    return np.exp(np.minimum(np.asarray(mean) + 0.5 * np.square(sd), 700.0))
+from autobct.belief.normal import lognormal_mean, upsilon
 
 
 def _identity(values: Array) -> Array:

@@ -1,16 +1,19 @@
-"""The Kalman filter of section 2.3 (eqs. filter_a, filter_b) in the inverse-free form of appendix A.
+"""Gaussian conditioning, written once: the Kalman filter of section 2.3 (eqs. filter_a, filter_b) without an inverse.
 
-It is exact for singular covariances: what is known for certain stays as it is.  The same ten lines serve
-weights (features phi(u)) and values at candidate controls (features e_g), one belief or a batch of them.
+It is exact for singular covariances: what is known for certain stays as it is (appendix A).  The same lines serve
+weights (features phi(u)) and values at candidate controls (features e_g), one belief or a batch, in NumPy and in torch.
+
+    s^2 = phi' Sigma phi + sigma^2,   k = Sigma phi / s,   mu + k z,   Sigma - k k'       z: surprise, in units of s
+
+A lookahead needs only parts of this, at the controls it looks at: `observed_sd`, `remaining`, `remaining_variance`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, V, at_least, namespace
 from autobct.belief.gaussian import Gaussian
 
 
@@ -26,27 +29,47 @@ class Prediction:
     gain: Array
 
 
+def observed_sd(var: V, noise: Any) -> V:
+    """s: standard deviation of one observation.  var: of what is observed,  noise: sigma(u), a standard deviation."""
+    found: V = namespace(var).sqrt(var + noise * noise)
+    return found
+
+
+def remaining(cov: V, gain: V, other: V) -> V:
+    """Covariance of two values after a run that moves them by these gains: an entry of Sigma - k k'."""
+    found: V = cov - gain * other
+    return found
+
+
+def remaining_variance(var: V, gain: V) -> V:
+    """The same of a value with itself, never negative by rounding."""
+    return at_least(remaining(var, gain, gain), 0.0)
+
+
+def posterior(mean: V, cov: V, features: V, noise: Any, observed: Any) -> tuple[V, V]:
+    """Mean (..., J) and covariance (..., J, J) after observing `observed` (...) at a control with features (..., J)."""
+    predicted, var, gain = _predicted(mean, cov, features, noise)
+    surprise = (observed - predicted) / namespace(mean).sqrt(var)
+    moved: V = mean + gain * surprise[..., None]  # eq. (filter_a), without an inverse
+    return moved, remaining(cov, gain[..., :, None], gain[..., None, :])  # symmetric to the last bit
+
+
 def predict(weights: Gaussian, features: Array, noise: Array | float) -> Prediction:
     """Predictive distribution of one observation.
 
     features: (..., J),  noise: (...) sigma(u), a standard deviation
     """
-    spread = np.einsum("...ij,...j->...i", weights.cov, features)  # Sigma phi
-    latent = np.maximum(np.einsum("...i,...i->...", features, spread), 0.0)
-    var = latent + np.square(noise)
-    return Prediction(
-        mean=np.einsum("...i,...i->...", weights.mean, features),
-        var=var,
-        gain=spread / np.sqrt(var)[..., None],
-    )
+    return Prediction(*_predicted(weights.mean, weights.cov, features, noise))
 
 
 def update(weights: Gaussian, features: Array, noise: Array | float, observed: Array | float) -> Gaussian:
-    """The belief after observing `observed` at a control with these features.  All arrays may be batched."""
-    predicted = predict(weights, features, noise)
-    surprise = (observed - predicted.mean) / np.sqrt(predicted.var)
-    gain = predicted.gain
-    return Gaussian(
-        mean=weights.mean + gain * surprise[..., None],  # eq. (filter_a), without an inverse
-        cov=weights.cov - gain[..., :, None] * gain[..., None, :],  # symmetric to the last bit
-    )
+    """The `posterior` as a belief.  All arrays may be batched."""
+    return Gaussian(*posterior(weights.mean, weights.cov, features, noise, observed))
+
+
+def _predicted(mean: V, cov: V, features: V, noise: Any) -> tuple[V, V, V]:
+    """Mean and variance of one observation, and the gain."""
+    xp = namespace(mean)
+    spread = xp.einsum("...ij,...j->...i", cov, features)  # Sigma phi
+    var = at_least(xp.einsum("...i,...i->...", features, spread), 0.0) + noise * noise
+    return xp.einsum("...i,...i->...", mean, features), var, spread / xp.sqrt(var)[..., None]

@@ -7,7 +7,7 @@ from pathlib import Path
 from autobct.belief.prior import Prior
 from autobct.build.forests.forest_map import ForestMap
 from autobct.build.layout import priors_of
-from autobct.build.opened import Opened
+from autobct.build.opened import OpenedMap
 from autobct.build.prior_file import read_prior
 from autobct.tuning.decide.policy import mapped, relaxed
 from autobct.value.bounds.certificate import Certificate, Progress, certify
@@ -20,13 +20,13 @@ def is_prior_file(prior: str) -> bool:
     return Path(prior).suffix in (".toml", ".json")
 
 
-def prior_for(opened: Opened, prior: str) -> Prior:
+def prior_for(opened: OpenedMap, prior: str) -> Prior:
     """A prior by name, under the map's cost model, or from a file."""
     return read_prior(prior) if is_prior_file(prior) else priors_of([prior], opened.dim, opened.cost)[0]
 
 
 def bounds_of(
-    opened: Opened, prior: Prior, price: float, *, seconds: float, seed: int, progress: Progress
+    opened: OpenedMap, prior: Prior, price: float, *, seconds: float, seed: int, progress: Progress
 ) -> Certificate:
     """What the map's policy, or depth 2 where that is better, is worth at least, and no policy more than."""
     found = opened.value_map

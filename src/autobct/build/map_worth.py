@@ -1,4 +1,4 @@
-"""What a map is worth: the net utility of its policy against depth-2 lookahead, simulated on the same luck.
+"""What a map is worth: the net utility of its policy against depth-2 lookahead, simulated on the same random numbers.
 
 `Duel` is what a simulation gives, whichever library played it (here NumPy, `autobct.build.networks.judged` torch); a
 `DuelRow` is what is printed of it and kept in a map file.
@@ -17,7 +17,7 @@ from autobct.belief.prior import Prior
 from autobct.value.assessment import Assess, Assessment
 from autobct.value.bounds.lower_bound import CAP
 from autobct.value.lookahead.on_the_fly import on_the_fly
-from autobct.value.simulate import Luck, draw_luck, simulate
+from autobct.value.simulate import CommonRandomNumbers, common_random_numbers, simulate
 from autobct.value.state import State, Terms, view
 
 MOST_CAPPED = 0.01
@@ -119,15 +119,15 @@ def numpy_duel(
     start = view(prior.belief, prior.model, controls)
     parts = []
     for first in range(0, draws, batch):
-        luck = draw_luck(start, min(batch, draws - first), CAP, rng=rng)
-        parts.append(_played(policy, start, terms, luck))
-        advance(len(luck.scores))
+        common = common_random_numbers(start, min(batch, draws - first), CAP, rng=rng)
+        parts.append(_played(policy, start, terms, common))
+        advance(len(common.scores))
     return joined(parts)
 
 
-def _played(policy: Assess, start: State, terms: Terms, luck: Luck) -> Duel:
-    mine, base = simulate(policy, start, terms, luck), simulate(depth_two, start, terms, luck)
-    positive = np.asarray((terms.cost_model.from_observation(luck.costs) > 0).all(axis=-1))
+def _played(policy: Assess, start: State, terms: Terms, common: CommonRandomNumbers) -> Duel:
+    mine, base = simulate(policy, start, terms, common), simulate(depth_two, start, terms, common)
+    positive = np.asarray((terms.cost_model.from_observation(common.costs) > 0).all(axis=-1))
     return Duel(
         mine.score - terms.price * mine.cost,  # the overhead is not paid by anyone
         mine.runs,

@@ -54,7 +54,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opened:
+class OpenedMap:
     """A map and the notes in its file.  size: of the file, in bytes."""
 
     value_map: ValueMap | ForestMap
@@ -119,19 +119,19 @@ def exists(name: str) -> bool:
     return Path(name).exists() or name in shipped()
 
 
-def open_map(name: str) -> Opened:
+def open_map(name: str) -> OpenedMap:
     """A file, or else a map in the package; MapFileError if it is not a whole map."""
     data = read_file(name) if Path(name).exists() else read_shipped(name)
     tensors, notes = unpack(data)
     if notes.get("kind") == FOREST:
         return _open_forest(tensors, notes, len(data))
     found = read_map(data)
-    return Opened(found.value_map, found.about, len(data), lambda: verify_network(data))
+    return OpenedMap(found.value_map, found.about, len(data), lambda: verify_network(data))
 
 
-def _open_forest(tensors: Tensors, notes: Mapping[str, str], size: int) -> Opened:
+def _open_forest(tensors: Tensors, notes: Mapping[str, str], size: int) -> OpenedMap:
     about = {name: text for name, text in notes.items() if name not in NOTES}
-    return Opened(read_forest(tensors, notes), about, size, lambda: probe_error(tensors))
+    return OpenedMap(read_forest(tensors, notes), about, size, lambda: probe_error(tensors))
 
 
 def _network_trial(

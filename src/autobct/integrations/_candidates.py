@@ -13,7 +13,7 @@ from autobct.tuning.result import Result
 from autobct.tuning.space.parameter import Categorical, Parameter
 from autobct.tuning.space.space import Space
 
-__all__ = ["Candidates", "FixedSplits", "columns_of", "guess_of"]
+__all__ = ["EvaluatedCandidates", "FixedSplits", "columns_of", "guess_of"]
 
 
 class FixedSplits:
@@ -31,7 +31,7 @@ class FixedSplits:
 
 
 @dataclass(slots=True)
-class Candidates:
+class EvaluatedCandidates:
     """All candidates in the order of their evaluation, also those that failed on every fold.
 
     params: of each;  folds: of each, what scikit-learn measured on every fold; None if all of them failed

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from autobct.integrations._candidates import Candidates, FixedSplits
+from autobct.integrations._candidates import EvaluatedCandidates, FixedSplits
 from autobct.integrations._loop import Evaluated
 
 __all__ = ["Evaluation", "check_metric"]
@@ -29,7 +29,7 @@ class Evaluation:
     def __init__(self, search: Any, evaluate: Callable[..., dict[str, Any]], context: Any) -> None:
         self._search, self._evaluate, self._context = search, evaluate, context
         self._splits = FixedSplits(search._checked_cv_orig)
-        self.candidates = Candidates()
+        self.candidates = EvaluatedCandidates()
         self.results: dict[str, Any] = {}
 
     def __call__(self, params: dict[str, Any]) -> Evaluated:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from autobct.tuning.decide.decision import Decision, Stop
+from autobct.tuning.decide.decision import Decision, run_if_continued
 
 STOPPED = "autobct:stopped"
 """The study attribute with the decision to stop, and the price and limits under which it was made."""
@@ -60,7 +60,7 @@ def tell_trial(study: optuna.Study, trial: FrozenTrial, decision: Decision | Non
     storage.set_trial_system_attr(trial_id, SUGGESTED, suggested)
     if decision is not None:
         storage.set_trial_user_attr(trial_id, WHY, decision.why)
-    train = decision.best_alternative if isinstance(decision, Stop) else decision
+    train = run_if_continued(decision)
     if train is not None:
         storage.set_trial_user_attr(trial_id, "autobct:expected_score", float(train.expected_score))
         storage.set_trial_user_attr(trial_id, EXPECTED_COST, float(train.expected_cost))

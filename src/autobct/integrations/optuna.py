@@ -26,10 +26,10 @@ from autobct.integrations._optuna_store import (
 )
 from autobct.integrations._optuna_study import StudyTuner
 from autobct.integrations._optuna_trials import costs_of, distribution_of, distributions_of, space_of
-from autobct.tuning.decide.decision import Decision, Stop
+from autobct.tuning.decide.decision import Decision, Stop, run_if_continued
 from autobct.tuning.keywords import TunerKeywords, spelled_out
+from autobct.tuning.space.parameter_checks import when_text
 from autobct.tuning.space.space import Space
-from autobct.tuning.space.when import when_text
 
 __all__ = ["AutoBCTSampler", "AutoBCTTerminator"]
 
@@ -116,7 +116,7 @@ class AutoBCTSampler(BaseSampler):
             if self._stop and isinstance(decision, Stop) and decision.value is not None:
                 self._tuner.tell_study(study, decision)
                 self._refuse_if_stopped(study)
-            train = decision.best_alternative if isinstance(decision, Stop) else decision
+            train = run_if_continued(decision)
             params = self._drawn(study, trial, search_space) if train is None else train.params
             suggested = {name: params[name] for name in search_space if name in params}
             tell_trial(study, trial, decision, {n: search_space[n].to_internal_repr(v) for n, v in suggested.items()})

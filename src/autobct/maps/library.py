@@ -24,7 +24,7 @@ from autobct.maps.container import MapFileError, Tensors, pack, unpack
 from autobct.maps.probes import Probes, check_probes, probes_of
 from autobct.maps.store import read_file, read_shipped, write_file
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 from autobct.value.maps.value_map import ValueMap
 
 FORMAT = "1"
@@ -149,12 +149,12 @@ def _spec(tensors: Tensors, notes: Mapping[str, str]) -> MapSpec:
     )
 
 
-def _networks(tensors: Tensors) -> tuple[Network, ...]:
+def _networks(tensors: Tensors) -> tuple[Perceptron, ...]:
     names = {name for name in tensors if name.startswith("network.")}
     count = len({name.split(".")[1] for name in names})
     if not 0 < count <= _MOST_NETWORKS:
         raise ValueError(f"it must have 1 to {_MOST_NETWORKS} networks, got {count}")
-    networks = tuple(Network.from_tensors(tensors, f"network.{index}") for index in range(count))
+    networks = tuple(Perceptron.from_tensors(tensors, f"network.{index}") for index in range(count))
     known = {name for index, network in enumerate(networks) for name in network.to_tensors(f"network.{index}")}
     others = {name for name in tensors if not name.startswith("probe.")} - known - {"references", "neighbours"}
     if others:

@@ -30,7 +30,7 @@ class Probes:
     """P states at the references and their values.
 
     score_mean, cost_mean (P, R);  score_root, cost_root (P, R, J): covariances are root root'
-    terms (P, 3): price, score noise, cost noise;  hand (P,): a reference whose model is in hand, -1 for none
+    terms (P, 3): price, score noise, cost noise;  hand (P,): a reference whose model is trained, -1 for none
     values (K, P): V_2 .. V_{K+1} at each
     """
 

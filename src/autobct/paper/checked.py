@@ -55,10 +55,10 @@ def checked(experiment: Experiment) -> list[Checked]:
     assert player.policy is not None
     values, controls = player.policy(experiment.controls, 0), experiment.controls[:: 1 if experiment.dim == 1 else 4]
     terms = Terms(experiment.price, overhead=player.overhead)
-    luck = np.random.default_rng(_SEED).standard_normal((2, _DRAWS, len(controls)))
+    normals = np.random.default_rng(_SEED).standard_normal((2, _DRAWS, len(controls)))
     lines = zip(experiment.published_run, posteriors(experiment), strict=True)
     for number, ((*_, believed, value), (belief, here)) in enumerate(lines, 1):
         going_on = float(values(view(belief, model, experiment.controls), terms, number).value.max())
-        most = clairvoyant_value(view(belief, model, controls), Terms(experiment.price), luck)
+        most = clairvoyant_value(view(belief, model, controls), Terms(experiment.price), normals)
         found.append(Checked(number, believed, here, value, going_on, float(most.mean())))
     return found

@@ -12,7 +12,7 @@ from autobct.belief.arrays import Array
 from autobct.maps.library import shipped_map
 from autobct.paper.experiment import MOST_RUNS, Experiment, Method
 from autobct.paper.outcome import TrainingOutcome
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.decide.policy import Policy, relaxed
 from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.tuner import Tuner
@@ -45,7 +45,7 @@ class PlayedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedTuning:
     """One tuning.
 
     returned:  which of its lines has the model that is returned
@@ -130,7 +130,7 @@ class Opening:
     tuner: Tuner
     first: Train
 
-    def play(self, train: Trainer, factor: float) -> tuple[Played, Tuner]:
+    def play(self, train: Trainer, factor: float) -> tuple[PlayedTuning, Tuner]:
         """One tuning, and the tuner as it stands at the end.  factor: see `CostScale`."""
         tuner, experiment = self.tuner.twin(fresh=True), self.experiment
         tuner.adopt(self.first)
@@ -143,25 +143,19 @@ class Opening:
             run = tuner.tell(decision, score=score, cost=cost)
             control, total = tuple(map(float, decision.control)), cost + (lines[-1].total if lines else 0.0)
             decision = tuner.ask()
-            value = _value(decision)
+            value = value_of_continuing(decision)
             lines.append(
                 PlayedRun(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome)
             )
         best = tuner.best
         returned = next(index for index, run in enumerate(tuner.history) if run is best)
         believed = tuner.estimated_score(np.array(lines[returned].control))
-        return Played(tuple(lines), returned, believed, decision.why), tuner
+        return PlayedTuning(tuple(lines), returned, believed, decision.why), tuner
 
 
 def opening(experiment: Experiment, player: Player) -> Opening:
     """Decide on the first run."""
     tuner = player.tuner(experiment)
     first = tuner.ask()
-    assert isinstance(first, Train)  # with nothing in hand there is nothing to stop with
+    assert isinstance(first, Train)  # without a model there is nothing to stop with
     return Opening(experiment, tuner, first)
-
-
-def _value(decision: Decision) -> float | None:
-    """V: the value of going on, whether or not it goes on."""
-    going_on = decision.best_alternative if isinstance(decision, Stop) else decision
-    return None if going_on is None else going_on.value

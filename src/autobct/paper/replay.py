@@ -2,7 +2,7 @@
 
 Every control of the table has the same number of repeats, ordered by score.  A training at a recorded control is one of
 its repeats, drawn evenly; between recorded controls, score and seconds are interpolated linearly (in 2-D bilinearly)
-among the repeats of the same rank, so that there is as much luck between the controls as at them.
+among the repeats of the same rank, so that there is as much chance between the controls as at them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autobct.paper.recorded_table import RecordedTable, TableError, read_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replay:
+class TableReplay:
     """A table on its grid.
 
     axes:     one rising array of controls for each coordinate, from 0 to 1
@@ -39,7 +39,7 @@ class Replay:
         return int(self.columns["score"].shape[-1])
 
     def run(self, control: Array, trainings: int, *, seed: int, run: int) -> TrainingOutcome:
-        """Median score and total seconds of some trainings at a control; the same seed and run give the same luck."""
+        """Median score and total seconds of some trainings at a control; the same seed and run give the same."""
         ranks = np.random.default_rng((seed, run)).integers(self.repeats, size=trainings)
         drawn = {name: self.ranked(control, name)[ranks] for name in self.columns}
         extra = {name: float(np.median(values)) for name, values in drawn.items() if name not in ("score", "seconds")}
@@ -79,7 +79,7 @@ def median_weights(repeats: int, trainings: int) -> Array:
     return np.diff(np.asarray(reached))
 
 
-def replay_of(table: RecordedTable, dim: int) -> Replay:
+def replay_of(table: RecordedTable, dim: int) -> TableReplay:
     """A table as a grid; TableError, in one sentence, if it is not one in so many dimensions."""
     if table.u.shape[1] != dim:
         raise TableError(f"table {table.name!r} has {table.u.shape[1]} controls, but the experiment has {dim}")
@@ -99,10 +99,12 @@ def replay_of(table: RecordedTable, dim: int) -> Replay:
         )
     order = np.lexsort((table.repeat, table.score, cells))
     columns = {"score": table.score, "seconds": table.seconds, **table.extra}
-    return Replay(axes, {name: values[order].reshape(*shape, -1) for name, values in columns.items()}, table.header)
+    return TableReplay(
+        axes, {name: values[order].reshape(*shape, -1) for name, values in columns.items()}, table.header
+    )
 
 
-def recorded(name: str, dim: int, folder: Path | None = None) -> Replay:
+def recorded(name: str, dim: int, folder: Path | None = None) -> TableReplay:
     """The table of that name that came with the package, or the one in a folder; TableError or FileNotFoundError."""
     if folder is not None:
         return _named(folder / f"{name}.csv", name, dim)
@@ -110,7 +112,7 @@ def recorded(name: str, dim: int, folder: Path | None = None) -> Replay:
         return _named(path, name, dim)
 
 
-def _named(path: Path, name: str, dim: int) -> Replay:
+def _named(path: Path, name: str, dim: int) -> TableReplay:
     table = read_table(path)
     if table.name != name:
         raise TableError(f"'{path}' holds the trainings of {table.name!r}, but those of {name!r} are needed")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autobct.paper.experiment import Experiment, PublishedRun
-from autobct.paper.play import Played, PlayedRun
+from autobct.paper.play import PlayedRun, PlayedTuning
 from autobct.paper.summary import Spread, Summary, Tunings, published_summary
 
 Cells = list[list[str]]
@@ -33,7 +33,7 @@ def _run_cells(dim: int, rows: Sequence[Sequence[float | None]]) -> Cells:
     return [head, *([str(n), *map(_number, row)] for n, row in enumerate(rows, 1))]
 
 
-def seed_cells(played: Sequence[Played], price: float) -> Cells:
+def seed_cells(played: Sequence[PlayedTuning], price: float) -> Cells:
     """One line for each tuning, in the columns of the paper's summaries."""
     rows = [
         [
@@ -97,7 +97,7 @@ def plain_tunings(tunings: Tunings) -> dict[str, Any]:
     }
 
 
-def _plain_tuning(seed: int, one: Played, price: float) -> dict[str, Any]:
+def _plain_tuning(seed: int, one: PlayedTuning, price: float) -> dict[str, Any]:
     return {
         "seed": seed,
         "returned": one.returned + 1,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.paper.experiment import Experiment, Published
-from autobct.paper.play import Played, Player, Trainer, opening
-from autobct.paper.replay import Replay
+from autobct.paper.play import PlayedTuning, Player, Trainer, opening
+from autobct.paper.replay import TableReplay
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Summary:
 class Tunings:
     """All tunings of one player.  mean_scores: of models trained like the returned ones, on average, if known."""
 
-    played: tuple[Played, ...]
+    played: tuple[PlayedTuning, ...]
     mean_scores: tuple[float, ...] | None
     price: float
 
@@ -61,7 +61,7 @@ class Tunings:
 
     @property
     def mean_nets(self) -> list[float] | None:
-        """The same with the average score of such a model, which no luck of the draw has chosen."""
+        """The same with the average score of such a model, which chance has not chosen."""
         if self.mean_scores is None:
             return None
         return [score - self.price * one.last.total for score, one in zip(self.mean_scores, self.played, strict=True)]
@@ -113,7 +113,7 @@ def published_summary(row: Published, price: float) -> Summary:
     )
 
 
-def replayed(experiment: Experiment, player: Player, replay: Replay, seeds: int) -> Tunings:
+def replayed(experiment: Experiment, player: Player, replay: TableReplay, seeds: int) -> Tunings:
     """Tunings with seeds 0, 1, .., against a recorded table."""
     start, factor = opening(experiment, player), recorded_factor(experiment, replay)
     played = tuple(start.play(replay_trainer(experiment, replay, seed), factor)[0] for seed in range(seeds))
@@ -124,12 +124,12 @@ def replayed(experiment: Experiment, player: Player, replay: Replay, seeds: int)
     return Tunings(played, means, experiment.price)
 
 
-def replay_trainer(experiment: Experiment, replay: Replay, seed: int) -> Trainer:
+def replay_trainer(experiment: Experiment, replay: TableReplay, seed: int) -> Trainer:
     """Trainings drawn from a recorded table."""
     return lambda control, params, run: replay.run(control, experiment.trainings, seed=seed, run=run)
 
 
-def recorded_factor(experiment: Experiment, replay: Replay) -> float:
+def recorded_factor(experiment: Experiment, replay: TableReplay) -> float:
     """The paper's minutes per minute of the machine on which the table was recorded."""
     return experiment.cost.factor(replay.mean_seconds(np.array(experiment.cost.control), experiment.trainings))
 

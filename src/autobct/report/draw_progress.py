@@ -19,13 +19,13 @@ _SPAN = 3.0  # a score worse than the others by so many of their spans is marked
 
 def progress_chart(story: Story, *, width: float = 900.0, height: float = 340.0) -> Markup:
     """Observed scores, the best so far and the value of continuing, over the cost so far."""
-    totals, going_on, in_hand = story.totals, story.going_on, story.in_hand
+    totals, going_on, incumbent = story.totals, story.going_on, story.incumbent
     x = axis_over(story.total_title, np.append(totals, 0.0), count=8 if width > 600 else 4, room=0.04)
     at = frame(x, _score_axis(story), width=width, height=height)
-    hand_x, hand_y = _steps(totals, in_hand, x.high)
+    best_x, best_y = _steps(totals, incumbent, x.high)
     shapes = [
-        group("go", *(_gap(at, *gap) for gap in zip(totals, in_hand, going_on, strict=True))),
-        group("score", line(at, hand_x, hand_y, width=2.5)),
+        group("go", *(_gap(at, *gap) for gap in zip(totals, incumbent, going_on, strict=True))),
+        group("score", line(at, best_x, best_y, width=2.5)),
         group("go", line(at, totals, going_on, dashed=True, width=1.5)),
     ]
     values = [
@@ -45,19 +45,19 @@ def progress_words(story: Story) -> str:
     first, best = number(float(finished[0])), number(float(story.sign * (story.sign * finished).max()))
     runs = count(len(story.history))
     head = f"{runs} at a cost of {story.spent(float(story.totals[-1]))}: the first score was {first}, "
-    going_on, in_hand = story.going_on[-1], story.in_hand[-1]
+    going_on, incumbent = story.going_on[-1], story.incumbent[-1]
     tail = f"the best {best}."
-    if np.isfinite(going_on) and np.isfinite(in_hand):
-        better = story.sign * (going_on - in_hand) > 0
+    if np.isfinite(going_on) and np.isfinite(incumbent):
+        better = story.sign * (going_on - incumbent) > 0
         verdict = "better than" if better else "no better than"
         tail += f" After the last run, continuing is worth {number(going_on)}, "
-        tail += f"{verdict} the best so far, {number(in_hand)}."
+        tail += f"{verdict} the best so far, {number(incumbent)}."
     return head + tail
 
 
 def _score_axis(story: Story) -> Axis:
     """Room for everything but scores that are far worse than all others."""
-    shown = np.concatenate([story.going_on, story.in_hand])
+    shown = np.concatenate([story.going_on, story.incumbent])
     near = story.scores[np.isfinite(story.scores)]
     if near.size > 3:
         rising = story.sign * near
@@ -72,9 +72,9 @@ def _steps(totals: Array, values: Array, end: float) -> tuple[Array, Array]:
     return np.append(x, end), np.repeat(values, 2)
 
 
-def _gap(at: Frame, total: float, in_hand: float, going_on: float) -> Markup:
+def _gap(at: Frame, total: float, incumbent: float, going_on: float) -> Markup:
     """What continuing is worth above, or below, the best so far."""
-    if not (np.isfinite(in_hand) and np.isfinite(going_on)):
+    if not (np.isfinite(incumbent) and np.isfinite(going_on)):
         return Markup("")
-    ends = at.x.at(np.array([total, total])), at.y.at(np.array([in_hand, going_on]))
+    ends = at.x.at(np.array([total, total])), at.y.at(np.array([incumbent, going_on]))
     return tag("path", d=path_of(*ends), stroke="currentColor", stroke_width=5.0, stroke_opacity="0.25")

@@ -11,20 +11,21 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from autobct.belief.arrays import Array
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.report.plots import COLOURS, finished
 from autobct.tuning.history import Run
+from autobct.tuning.model.estimate import spread_of
 from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.problem import ScaledProblem
 
 _MOST_RUNS, _LATEST = 5, 4  # with more runs than these only the latest are drawn beside the prior
 _QUANTILES = np.array([-1.96, -1.0, 0.0, 1.0, 1.96])[:, None]  # 95 % band, 68 % band, middle
-_SCORE_COLOUR, _COST_COLOUR, _INK = "#0072B2", "#C04F00", "#222222"  # told apart with any colour vision
+_INK = "#222222"
 _CONTROLS = np.linspace(0.0, 1.0, 201)[:, None]
 
 
@@ -55,8 +56,7 @@ def belief_figure(
     axes[0, 0].set_xlim(-0.04, 1.04)  # a line at an end of the range is not lost in the frame
     axes[0, 0].set_xticks([0.0, 0.5, 1.0], ["0", "0.5", "1"])
     figure.align_ylabels()
-    _add_legend(figure)
-    return figure
+    return finished(figure, columns=8)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
@@ -106,15 +106,15 @@ def _rows(problem: ScaledProblem, history: Sequence[Run]) -> tuple[_FigureRow, _
     cost = np.stack([_quantiles(belief.cost, cost_features) for belief in past])
     cost = model.cost_model.from_observation(cost)  # quantiles go through any increasing function
     return (
-        _FigureRow("score H(u)", _SCORE_COLOUR, score, controls, np.array(scores), log=False),
-        _FigureRow("cost T(u)", _COST_COLOUR, cost, controls, np.array(costs), log=model.cost_model is LOG_LINEAR),
+        _FigureRow("score H(u)", COLOURS["score"], score, controls, np.array(scores), log=False),
+        _FigureRow("cost T(u)", COLOURS["cost"], cost, controls, np.array(costs), log=model.cost_model is LOG_LINEAR),
     )
 
 
 def _quantiles(weights: Gaussian, features: Array) -> Array:
     """Quantiles (5, U) of score or cost at U controls.  features: (U, J)."""
-    variance = np.einsum("uj,jk,uk->u", features, weights.cov, features)
-    return np.asarray(features @ weights.mean + _QUANTILES * np.sqrt(np.maximum(variance, 0.0)))
+    mean, sd = spread_of(weights, features)
+    return np.asarray(mean + _QUANTILES * sd)
 
 
 def _columns(runs: int) -> list[int]:
@@ -142,9 +142,6 @@ def _draw_belief(panel: Axes, row: _FigureRow, runs: int) -> None:
     if runs > 0:
         seen = row.controls[:runs], row.observed[:runs]
         panel.plot(*seen, "x", color=_INK, markersize=7, markeredgewidth=2, label="observed", zorder=4)
-    panel.grid(color="#DDDDDD", linewidth=0.6)
-    panel.set_axisbelow(True)
-    panel.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_choice(panel: Axes, history: Sequence[Run], runs: int, chosen: Run | None) -> None:
@@ -153,12 +150,3 @@ def _draw_choice(panel: Axes, history: Sequence[Run], runs: int, chosen: Run | N
         panel.axvline(history[runs].control[0], color=_INK, linestyle="--", linewidth=1.2, label="next run")
     elif chosen is not None:
         panel.axvline(chosen.control[0], color=_INK, linewidth=1.2, label="returned")
-
-
-def _add_legend(figure: Figure) -> None:
-    """One legend for all panels: every label once, in the score's colour."""
-    entries: dict[str, Artist] = {}
-    for panel in figure.axes:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=len(entries), frameon=False)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from autobct.report.axis import number
 from autobct.report.visible import one_line
-from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.decision import Stop, Train, value_of_continuing
 from autobct.tuning.history import Run
 from autobct.tuning.progress import Event
 from autobct.tuning.tuner import Tuner
@@ -87,10 +87,8 @@ class LiveTable:
 
     def _decided(self, decision: Train | Stop) -> None:
         if self._lines and not self._lines[-1].decision:
-            going_on = decision.best_alternative if isinstance(decision, Stop) else decision
-            value = None if going_on is None else going_on.value
             word = "stop" if isinstance(decision, Stop) else "continue"
-            self._lines[-1] = replace(self._lines[-1], value=value, decision=word)
+            self._lines[-1] = replace(self._lines[-1], value=value_of_continuing(decision), decision=word)
         if isinstance(decision, Train):
             self._under_way[decision.trial] = decision
 

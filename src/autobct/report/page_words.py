@@ -15,11 +15,11 @@ from autobct.report.visible import one_line
 
 _MOST_ERROR = 400  # characters; the history keeps all of it
 
-__all__ = ["Cell", "Fact", "Head", "Note", "PageRow", "facts", "heads", "notes", "rows", "rows_text"]
+__all__ = ["Cell", "Fact", "Head", "PageNote", "PageRow", "facts", "heads", "notes", "rows", "rows_text"]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PageNote:
     """Something to know before reading on."""
 
     head: str
@@ -61,13 +61,13 @@ class PageRow:
     best: bool
 
 
-def notes(story: Story) -> list[Note]:
+def notes(story: Story) -> list[PageNote]:
     """What to know before the answer: that it may change, and that its model may be wrong."""
     told = []
     if story.unfinished is not None:
-        told.append(Note("Not finished.", story.unfinished))
+        told.append(PageNote("Not finished.", story.unfinished))
     if story.alarm is not None:
-        told.append(Note("The model may be wrong.", story.alarm, alarm=True))
+        told.append(PageNote("The model may be wrong.", story.alarm, alarm=True))
     return told
 
 

@@ -19,9 +19,11 @@ from autobct.report.story import Story
 from autobct.tuning.decide.forecast import Forecast
 from autobct.tuning.result import WhatIf
 
-__all__ = ["belief_slices", "forecast_figure", "history_figure", "what_if_figure"]
+__all__ = ["COLOURS", "belief_slices", "finished", "forecast_figure", "history_figure", "what_if_figure"]
 
-_COLOURS = {"score": "#0072B2", "cost": "#C04F00"}
+COLOURS = {"score": "#0072B2", "cost": "#C04F00"}
+"""Of score and cost, told apart with any colour vision."""
+
 _GO, _BAD, _GREY = "#0B7A53", "#C0262D", "#7A828C"
 _POINTS = 101
 
@@ -30,10 +32,10 @@ def history_figure(story: Story) -> Figure:
     """Every score against the cost so far, the estimated score of the best, and the value of continuing."""
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     panel: Axes = figure.subplots()
-    totals, going_on, in_hand = story.totals, story.going_on, story.in_hand
-    if np.isfinite(in_hand).any():
+    totals, going_on, incumbent = story.totals, story.going_on, story.incumbent
+    if np.isfinite(incumbent).any():
         panel.step(
-            totals, in_hand, where="post", color=_COLOURS["score"], linewidth=2, label="estimated score, best so far"
+            totals, incumbent, where="post", color=COLOURS["score"], linewidth=2, label="estimated score, best so far"
         )
     if np.isfinite(going_on).any():
         panel.plot(totals, going_on, "o--", color=_GO, linewidth=1.2, markersize=5, label="value of continuing")
@@ -44,7 +46,7 @@ def history_figure(story: Story) -> Figure:
         panel.plot(failed, low, "x", color=_BAD, transform=panel.get_xaxis_transform(), clip_on=False, label="failed")
     _ring_best(panel, story)
     panel.set(xlabel=story.total_title, ylabel="score")
-    return _finished(figure)
+    return finished(figure)
 
 
 def belief_slices(story: Story) -> Figure:
@@ -54,7 +56,7 @@ def belief_slices(story: Story) -> Figure:
     for dial, row in zip(turned, figure.subplots(len(turned), 2, squeeze=False), strict=True):
         for side, panel in zip(sides(story), row, strict=True):
             _draw_slice(panel, story, side, dial, alone=len(turned) == 1)
-    return _finished(figure)
+    return finished(figure)
 
 
 def what_if_figure(story: Story, others: Sequence[WhatIf]) -> Figure:
@@ -66,7 +68,7 @@ def what_if_figure(story: Story, others: Sequence[WhatIf]) -> Figure:
         values = np.array([getattr(other, name) for other in others], dtype=float)
         known = np.array([other.known for other in others])
         panel.plot(prices, values, "-", color=_GREY, drawstyle="steps-mid", linewidth=1)
-        panel.plot(prices, np.where(known, values, np.nan), "o", color=_COLOURS["score"], label="would have stopped")
+        panel.plot(prices, np.where(known, values, np.nan), "o", color=COLOURS["score"], label="would have stopped")
         if not known.all():
             panel.plot(
                 prices, np.where(known, np.nan, values), "o", mfc="white", color=_GREY, label="would have continued"
@@ -75,7 +77,7 @@ def what_if_figure(story: Story, others: Sequence[WhatIf]) -> Figure:
         if name == "runs":
             panel.yaxis.set_major_locator(MaxNLocator(integer=True))
         panel.set(xscale="log", xlabel=f"price, score per {story.unit or 'unit of cost'}", ylabel=name)
-    return _finished(figure)
+    return finished(figure)
 
 
 def forecast_figure(forecast: Forecast) -> Figure:
@@ -87,10 +89,10 @@ def forecast_figure(forecast: Forecast) -> Figure:
     runs.set(xlabel="runs", ylabel="probability")
     runs.xaxis.set_major_locator(MaxNLocator(integer=True))
     for panel, values, name in ((cost, forecast.costs, "cost"), (score, forecast.scores, "score")):
-        panel.hist(values, bins=20, color=_COLOURS[name], alpha=0.75)
+        panel.hist(values, bins=20, color=COLOURS[name], alpha=0.75)
         panel.axvline(float(np.mean(values)), color="black", linestyle="--", label="expected")
         panel.set(xlabel=f"{'total' if name == 'cost' else 'final'} {name}", ylabel="simulations")
-    return _finished(figure)
+    return finished(figure)
 
 
 def _draw_slice(panel: Axes, story: Story, side: Side, dial: Dial, *, alone: bool) -> None:
@@ -98,9 +100,9 @@ def _draw_slice(panel: Axes, story: Story, side: Side, dial: Dial, *, alone: boo
     before, after = (side.estimated(known, controls) for known in (story.prior, story.posterior))
     x = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
     if dial.numeric:
-        _draw_curves(panel, x, before, after, _COLOURS[side.colour])
+        _draw_curves(panel, x, before, after, COLOURS[side.colour])
     else:
-        _draw_stalks(panel, x, before, after, _COLOURS[side.colour])
+        _draw_stalks(panel, x, before, after, COLOURS[side.colour])
     where = [place(dial, run) for run in story.history]
     panel.plot(where, side.observed, "o", color="black", alpha=1.0 if alone else 0.4, label="observed")
     axis = dial_axis(dial)
@@ -139,8 +141,8 @@ def _padded(axis: Axis) -> tuple[float, float]:
     return axis.low - room, axis.high + room
 
 
-def _finished(figure: Figure) -> Figure:
-    """A light grid, and one legend below all panels."""
+def finished(figure: Figure, *, columns: int = 4) -> Figure:
+    """A light grid, and one legend below all panels: every label once.  columns: of the legend, at most."""
     entries: dict[str, Artist] = {}
     for panel in figure.axes:
         panel.grid(color="#DDDDDD", linewidth=0.6)
@@ -149,6 +151,6 @@ def _finished(figure: Figure) -> Figure:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     figure.legend(
-        entries.values(), entries.keys(), loc="outside lower center", ncols=min(len(entries), 4), frameon=False
+        entries.values(), entries.keys(), loc="outside lower center", ncols=min(len(entries), columns), frameon=False
     )
     return figure

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autobct.belief.arrays import Array
-from autobct.tuning.decide.decision import Decision, Stop, Train, short
+from autobct.tuning.decide.decision import Decision, Train, short, value_of_continuing
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.tuner import Tuner
@@ -49,7 +49,7 @@ class Row:
 def last_row(problem: ScaledProblem, history: Sequence[Run], decision: Decision) -> Row:
     """The row of the last run.  decision: what was decided after it."""
     run = history[-1]
-    going_on = decision.best_alternative if isinstance(decision, Stop) else decision
+    value = value_of_continuing(decision)
     to_score, to_cost = problem.score_scale.to_model, problem.cost_scale.to_model
     return Row(
         number=len(history),
@@ -59,7 +59,7 @@ def last_row(problem: ScaledProblem, history: Sequence[Run], decision: Decision)
         control=run.control,
         params=_all_named(run.params, problem),
         estimated_score=to_score(run.estimated_score),
-        value=None if going_on is None else to_score(going_on.value),
+        value=None if value is None else to_score(value),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.report.axis import number
 from autobct.report.estimated import LEVELS, Dial, dials, swept
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.history import Run
 from autobct.tuning.model.estimate import score_quantiles, to_scores
 from autobct.tuning.model.importance import importance
@@ -19,7 +19,7 @@ from autobct.tuning.model.posterior import Learned
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import WhatIf
 
-__all__ = ["Story", "params_text", "run_text"]
+__all__ = ["Story", "run_text"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,15 +140,15 @@ class Story:
     @property
     def going_on(self) -> Array:
         """Value of continuing after 0, 1, 2, ... runs; NaN where it is not known."""
-        return self._of_decisions(_going_on)
+        return self._of_decisions(value_of_continuing)
 
     @property
-    def in_hand(self) -> Array:
+    def incumbent(self) -> Array:
         """The estimated score of the best so far after 0, 1, 2, ... runs; NaN where there is none."""
-        decided = self._of_decisions(_in_hand)
-        return np.where(np.isfinite(decided), decided, [self._hand(runs) for runs in range(len(self.past))])
+        decided = self._of_decisions(_incumbent)
+        return np.where(np.isfinite(decided), decided, [self._best_of(runs) for runs in range(len(self.past))])
 
-    def _hand(self, runs: int) -> float:
+    def _best_of(self, runs: int) -> float:
         """The estimated score of the best of so many runs, or of the last one that finished."""
         finished = [run.control for run in self.history[:runs] if run.score is not None]
         if not finished:
@@ -163,22 +163,10 @@ class Story:
         return np.array([np.nan if value is None else value for value in told], dtype=float)
 
 
-def _going_on(decision: Decision | None) -> float | None:
-    if decision is None:
-        return None
-    going_on = decision.best_alternative if isinstance(decision, Stop) else decision
-    return None if going_on is None else going_on.value
-
-
-def _in_hand(decision: Decision | None) -> float | None:
+def _incumbent(decision: Decision | None) -> float | None:
     if decision is None:
         return None
     return decision.stop_value if isinstance(decision, Train) else decision.value
-
-
-def params_text(params: Mapping[str, Any]) -> str:
-    """Params in one line: a=1, b=relu."""
-    return ", ".join(f"{name}={number(value)}" for name, value in params.items())
 
 
 def run_text(run: Run) -> str:

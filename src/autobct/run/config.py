@@ -12,7 +12,7 @@ from typing import Any
 
 from autobct.belief.prior import PAPER_PRIORS
 from autobct.run.parameters import EXAMPLE, read_space
-from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, Settings, SettingsError
+from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, ProgramSettings, SettingsError
 from autobct.run.reading import Reading
 from autobct.run.rows import read_table
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
@@ -56,7 +56,7 @@ def _no_file(name: str) -> str:
     raise SettingsError(f"table.file: there is no file {name!r} here")
 
 
-def parse(source: str, opened: Callable[[str], str] = _no_file) -> Settings:
+def parse(source: str, opened: Callable[[str], str] = _no_file) -> ProgramSettings:
     """The settings that a TOML text describes; SettingsError, one sentence with the key, if it describes none.
 
     opened: the text of a file of rows, by the name that the TOML text has for it
@@ -72,7 +72,7 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> Settings:
     space, rows, told_rows = _space(top, opened)
     score, cost, limits = (top.table(key, keys) for key, keys in _TABLES.items())
     measure = cost.get("measure", _measure) or "wall"
-    settings = Settings(
+    settings = ProgramSettings(
         program=Program(
             command=command,
             directory=top.get("directory", text) or ".",
@@ -228,7 +228,7 @@ def _positive(value: Any) -> float:
     return float(value)
 
 
-def _check_told(settings: Settings) -> None:
+def _check_told(settings: ProgramSettings) -> None:
     """A cost that is measured is not read, and one that is read has to stand somewhere."""
     given = [key for key in ("key", "file", "pattern") if getattr(settings.cost, key) is not None]
     if settings.measure in _TIMES and given:
@@ -237,7 +237,7 @@ def _check_told(settings: Settings) -> None:
         )
 
 
-def _check_templates(settings: Settings) -> None:
+def _check_templates(settings: ProgramSettings) -> None:
     """Every placeholder has a meaning, and every parameter reaches the program."""
     used: set[str] = set()
     places = [("command", word) for word in settings.program.command]
@@ -255,7 +255,7 @@ def _check_templates(settings: Settings) -> None:
         )
 
 
-def _check_conditional(settings: Settings) -> None:
+def _check_conditional(settings: ProgramSettings) -> None:
     """A word is left out where its parameter does not exist, so it must not leave a flag or a place behind."""
     sometimes = {name for name, parameter in settings.space.items() if parameter.when is not None}
     first, *words = settings.program.command

@@ -9,7 +9,7 @@ from autobct.run.config import parse, read_text
 from autobct.run.interrupts import Interrupts
 from autobct.run.journal_replay import tuner_of
 from autobct.run.process import find_program
-from autobct.run.program_settings import Settings, SettingsError
+from autobct.run.program_settings import ProgramSettings, SettingsError
 from autobct.run.recorded import folder_of
 from autobct.run.rows import MOST_BYTES
 from autobct.run.trial import Trainer
@@ -21,7 +21,7 @@ class Job:
 
     path: Path
     toml: str
-    settings: Settings
+    settings: ProgramSettings
     folder: Path
 
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 from autobct.run.codec import CodecError, decision_of, encoded, same
 from autobct.run.config import parse
 from autobct.run.journal import JournalError
-from autobct.run.program_settings import Settings, SettingsError
+from autobct.run.program_settings import ProgramSettings, SettingsError
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
 from autobct.tuning.settings import versions
@@ -23,7 +23,7 @@ _DAMAGED = "the journal is inconsistent"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Replay:
+class JournalReplay:
     """What a journal amounts to.
 
     tuner:      one with all of these runs
@@ -42,12 +42,12 @@ class Replay:
         return last if isinstance(last, Stop) else None
 
 
-def settings_in(record: Record) -> Settings:
+def settings_in(record: Record) -> ProgramSettings:
     """What a record of the journal says that the TOML file, and the file of rows if it names one, said then."""
     return parse(record["toml"], lambda file: str(record["rows"]))
 
 
-def tuner_of(settings: Settings) -> Tuner:
+def tuner_of(settings: ProgramSettings) -> Tuner:
     """The tuner of some settings; the deadline is told at each decision."""
     limits = settings.limits
     return Tuner(
@@ -59,7 +59,7 @@ def tuner_of(settings: Settings) -> Tuner:
     )
 
 
-def replay(records: Sequence[Record], *, verify: bool) -> Replay:
+def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
     """Tell a tuner everything that stands in a journal; what was asked for and not told is not asked for again.
 
     verify: let it decide everything again, and hold each decision, to the last bit, against the one that was made
@@ -86,11 +86,11 @@ class _Replaying:
         self._wall = 0.0
 
     @property
-    def all(self) -> Replay:
+    def all(self) -> JournalReplay:
         last: Decision | None = self._stop
         if last is None and self._asked is not None:
             last = self._train(self._asked)
-        return Replay(self._tuner, (*self._decisions, *(() if last is None else (last,))), self._wall)
+        return JournalReplay(self._tuner, (*self._decisions, *(() if last is None else (last,))), self._wall)
 
     def take(self, record: Record, *, verify: bool) -> None:
         kind = record["kind"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from autobct.run.job import Job
 from autobct.run.journal import NAME, Journal, JournalError, read_journal
-from autobct.run.journal_replay import Replay, replay, tuner_of
+from autobct.run.journal_replay import JournalReplay, replay, tuner_of
 from autobct.run.lock import locked
 from autobct.run.program_settings import SettingsError, differences
 from autobct.run.recorded import recorded_settings
@@ -19,7 +19,7 @@ from autobct.tuning.settings import versions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opened:
+class OpenedFolder:
     """A folder that is ours for now.
 
     journal:  to be written on
@@ -28,12 +28,12 @@ class Opened:
     """
 
     journal: Journal
-    again: Replay
+    again: JournalReplay
     lock: int
 
 
 @contextlib.contextmanager
-def opened(job: Job, *, fresh: bool) -> Iterator[Opened]:
+def opened(job: Job, *, fresh: bool) -> Iterator[OpenedFolder]:
     """Take the folder of a job.  fresh: begin again; the old folder is moved aside, and nothing in it is lost."""
     try:
         if fresh and job.folder.exists():
@@ -46,14 +46,14 @@ def opened(job: Job, *, fresh: bool) -> Iterator[Opened]:
     with locked(job.folder) as lock:
         journal, records = _journal(job)
         with contextlib.closing(journal):
-            yield Opened(journal, replay(records, verify=True), lock)
+            yield OpenedFolder(journal, replay(records, verify=True), lock)
 
 
-def standing(job: Job) -> Replay:
+def standing(job: Job) -> JournalReplay:
     """How far a job has come, without touching it."""
     path = job.folder / NAME
     if not path.exists():
-        return Replay(tuner_of(job.settings), (), 0.0)
+        return JournalReplay(tuner_of(job.settings), (), 0.0)
     records = read_journal(path)
     check_same_problem(job, records)
     return replay([*records, {"kind": "resumed", **job.said}], verify=False)

@@ -54,7 +54,7 @@ class ProgramLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ProgramSettings:
     """Everything a TOML file says.
 
     table:    the rows that may be trained, where these are the space

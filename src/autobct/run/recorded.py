@@ -9,7 +9,7 @@ from typing import Any
 
 from autobct.run.journal import NAME, JournalError, read_journal
 from autobct.run.journal_replay import replay, settings_in
-from autobct.run.program_settings import Settings
+from autobct.run.program_settings import ProgramSettings
 from autobct.tuning.decide.decision import Decision, Stop
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
@@ -83,7 +83,7 @@ def read_run(path: str | Path) -> RecordedRun:
     )
 
 
-def recorded_settings(records: Sequence[Mapping[str, Any]]) -> Settings:
+def recorded_settings(records: Sequence[Mapping[str, Any]]) -> ProgramSettings:
     """What the TOML file said when the tuning was begun, with the limits it was last given."""
     return settings_in([record for record in records if record["kind"] in ("header", "resumed")][-1])
 
@@ -97,6 +97,6 @@ def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
-def _limits(settings: Settings) -> dict[str, Any]:
+def _limits(settings: ProgramSettings) -> dict[str, Any]:
     stated = {f"limits.{key}": value for key, value in asdict(settings.limits).items() if value is not None}
     return {key: value if isinstance(value, int | float) else str(value) for key, value in stated.items()}

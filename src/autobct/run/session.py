@@ -13,7 +13,7 @@ from autobct.run.codec import encoded, same
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of
-from autobct.run.opening import Opened, opened
+from autobct.run.opening import OpenedFolder, opened
 from autobct.run.process import INTERRUPTED
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
@@ -65,7 +65,7 @@ def tune_program(job: Job, heard: Listeners, *, fresh: bool = False) -> Ending:
 class Session:
     """One stretch of a tuning, from its start or a restart to a stop or an interruption."""
 
-    def __init__(self, job: Job, folder: Opened, heard: Listeners, interrupts: Interrupts) -> None:
+    def __init__(self, job: Job, folder: OpenedFolder, heard: Listeners, interrupts: Interrupts) -> None:
         self._job, self._heard, self._interrupts = job, heard, interrupts
         self._journal, self._tuner, self._wall = folder.journal, folder.again.tuner, folder.again.wall
         self._was_stopped = folder.again.stopped

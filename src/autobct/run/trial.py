@@ -16,7 +16,7 @@ from typing import Any
 from autobct.run.interrupts import Interrupts
 from autobct.run.last_words import last_words
 from autobct.run.process import TIMEOUT, Ended, Order, run_program
-from autobct.run.program_settings import Program, Settings
+from autobct.run.program_settings import Program, ProgramSettings
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.template import as_text, filled, has_all
 from autobct.tuning.decide.decision import Train
@@ -76,7 +76,7 @@ class Trainer:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: ProgramSettings,
         directory: Path,
         folder: Path,
         interrupts: Interrupts | None = None,

@@ -13,8 +13,7 @@ from autobct.belief.arrays import Array, finite_number
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Note, Run
 from autobct.tuning.model.alarm import Alarm, Watch, raised, surprise, watched
-from autobct.tuning.model.estimate import estimated_score
-from autobct.tuning.model.measured import score_at
+from autobct.tuning.model.estimate import estimated_score, score_at
 from autobct.tuning.model.posterior import Learned, extended
 from autobct.tuning.problem import ScaledProblem, deciding_for, is_spread
 from autobct.tuning.space.row_table import Table

@@ -136,7 +136,7 @@ def problem_of(
 
     direction:   "maximize" or "minimize" the score
     score_range: scores expected from the lowest to the highest; (0, 1) if not given, until a run shows otherwise
-    cost_range:  costs expected from the cheapest to the dearest params; guessed from the price if not given, or
+    cost_range:  costs expected from the cheapest to the most expensive params; guessed from the price if not given, or
                  (0, 1) with a prior of the user's
     prior:       a first belief of the user's, in model units, or the name of one of the paper's; "paper" for the
                  paper's fixed scale in the stated ranges; otherwise one that learns its scale

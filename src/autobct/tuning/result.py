@@ -9,12 +9,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.decide.decision import Decision, Stop, short
-from autobct.tuning.history import Note, Run
+from autobct.tuning.history import Note, Run, records_of
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.importance import importance
 from autobct.tuning.model.posterior import learned
 from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.records import records_of
 from autobct.tuning.settings import versions
 from autobct.tuning.units.price import Price, parse_price
 from autobct.tuning.windows import window
@@ -206,7 +205,7 @@ def _what_ifs(tuner: Tuner, prices: Sequence[Price]) -> tuple[WhatIf, ...]:
 
 
 def _what_if(tuner: Tuner, price: Price, begin: int) -> WhatIf:
-    """Play the runs again at another price until it would stop with a model in hand.  begin: runs it goes on after."""
+    """Play the runs again at another price until it would stop with a model.  begin: runs it goes on after."""
     game, known = tuner.twin(price, fresh=True), False
     game.replay(tuner.history[:begin])
     for run in tuner.history[begin:]:

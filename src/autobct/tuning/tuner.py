@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
-from autobct.tuning.decide.certified import certificate_of
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
@@ -32,7 +31,9 @@ from autobct.tuning.units.price import Price
 from autobct.tuning.units.ranges import shown
 from autobct.tuning.windows import window
 from autobct.value.assessment import Assess
-from autobct.value.bounds.certificate import Certificate, Progress
+
+if TYPE_CHECKING:
+    from autobct.value.bounds.certificate import Certificate, Progress
 
 __all__ = ["Run", "Tuner"]
 
@@ -257,6 +258,8 @@ class Tuner:
         More time gives a tighter interval.  The bounds hold for the current candidates and if the prior holds; where
         the scale of the score is learned, for the Gaussian with the same mean and covariance.
         """
+        from autobct.tuning.decide.certified import certificate_of  # bounds are of no use before
+
         name, limits = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits
         given: dict[str, Any] = {"seconds": seconds, "seed": seed, "max_runs": limits.max_runs, "progress": progress}
         return certificate_of(self.problem, self.assess, name, **given)

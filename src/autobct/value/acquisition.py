@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from autobct.belief.arrays import Array
-from autobct.belief.cost import upsilon
-from autobct.value.envelope import expected_maximum
+from autobct.belief.kalman import observed_sd
+from autobct.belief.normal import expected_maximum, upsilon
 from autobct.value.state import State, Terms, gather, kept_means, run_price, score_gains, stop_value, variance
 
 CHEAP = 0.001
@@ -82,7 +82,7 @@ def box_value(state: State, terms: Terms) -> Array:
 def own_moves(state: State) -> Array:
     """Standard deviation of what a run at each candidate does to the estimated score there."""
     var = variance(state.score)
-    return np.maximum(var / np.sqrt(var + np.square(state.score_noise)), _LEAST_MOVE)
+    return np.maximum(var / observed_sd(var, state.score_noise), _LEAST_MOVE)
 
 
 def with_feasibility(value: Array, state: State, terms: Terms) -> Array:
@@ -113,10 +113,10 @@ def _stop_lines(state: State) -> tuple[Array, Array]:
     """Each returnable model's estimated score, a line in the surprise of a run at g.  (..., G, M + 1) each."""
     own, slopes = _stop_slopes(state)
     fresh = state.score.mean[..., None]
-    hand = kept_means(state)[..., None, :]
-    shape = np.broadcast_shapes(fresh.shape[:-1], hand.shape[:-1])
+    kept = kept_means(state)[..., None, :]
+    shape = np.broadcast_shapes(fresh.shape[:-1], kept.shape[:-1])
     intercepts = np.concatenate(
-        [np.broadcast_to(hand, (*shape, hand.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
+        [np.broadcast_to(kept, (*shape, kept.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
     )
     return intercepts, np.concatenate([slopes, np.broadcast_to(own, (*slopes.shape[:-1], 1))], axis=-1)
 
@@ -128,5 +128,5 @@ def _stop_slopes(state: State) -> tuple[Array, Array]:
         gains = score_gains(state)
         return np.diagonal(gains, axis1=-2, axis2=-1)[..., None], gather(gains, kept[..., None, :])
     var = variance(state.score)  # one belief: a few rows of its covariance will do
-    sd = np.sqrt(var + np.square(state.score_noise))[:, None]
+    sd = observed_sd(var, state.score_noise)[:, None]
     return var[:, None] / sd, state.score.rows(kept).T / sd

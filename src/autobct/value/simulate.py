@@ -1,6 +1,6 @@
 """Simulation of a policy from a belief: what it is worth where the model holds.
 
-Truths and noise are drawn once (`Luck`) and passed in, so that policies are compared on the same luck.
+Truths and noise are drawn once (`CommonRandomNumbers`) and passed in, so that policies are compared on the same ones.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from autobct.value.state import State, Terms, gather, keep, kept_means, run_pric
 Entry = TypeVar("Entry", np.float64, np.bool_)
 
 KEPT = 3
-"""How many of the models in hand a lookahead follows: the best few by believed score."""
+"""How many of the models trained so far a lookahead follows: the best few by believed score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Luck:
+class CommonRandomNumbers:
     """Drawn truths and noise.
 
     scores, costs: (n, G) H and T at the candidates, T in the space the cost model observes;
@@ -61,19 +61,21 @@ class Outcome:
         return self.believed - self.foreseen
 
 
-def draw_luck(state: State, draws: int, max_runs: int, *, rng: np.random.Generator) -> Luck:
+def common_random_numbers(state: State, draws: int, max_runs: int, *, rng: np.random.Generator) -> CommonRandomNumbers:
     """Truths from the belief and noise for up to `max_runs` runs each."""
     truth = rng.standard_normal((2, draws, state.size))
     noise = rng.standard_normal((2, draws, max_runs))
-    return Luck(state.score.draw(truth[0]), state.cost.draw(truth[1]), noise[0], noise[1])
+    return CommonRandomNumbers(state.score.draw(truth[0]), state.cost.draw(truth[1]), noise[0], noise[1])
 
 
-def simulate(policy: Assess, start: State, terms: Terms, luck: Luck, *, tolerance: float = 0.0) -> Outcome:
-    """Play the policy on every draw, from an unbatched state, until it stops or the luck runs out.
+def simulate(
+    policy: Assess, start: State, terms: Terms, common: CommonRandomNumbers, *, tolerance: float = 0.0
+) -> Outcome:
+    """Play the policy on every draw, from an unbatched state, until it stops or the numbers run out.
 
     tolerance: stop unless going on is worth more than stopping by this much.
     """
-    draws, limit = luck.score_noise.shape
+    draws, limit = common.score_noise.shape
     score, cost, runs = np.zeros(draws), np.zeros(draws), np.zeros(draws, dtype=np.intp)
     believed, foreseen = np.zeros(draws), np.zeros(draws)
     active = np.arange(draws)
@@ -87,10 +89,10 @@ def simulate(policy: Assess, start: State, terms: Terms, luck: Luck, *, toleranc
         active, state, chosen = active[going], rows(state, going), chosen[going]
         trained[active, run] = chosen
         foreseen[active] += gather(run_price(state, terms), chosen[:, None])[:, 0]
-        state, paid = _observed(state, terms, luck, active, chosen, run)
+        state, paid = _observed(state, terms, common, active, chosen, run)
         state = keep(state, best_kept(state, trained[active, : run + 1], terms))
         best = gather(state.kept, kept_means(state).argmax(axis=-1)[:, None])[:, 0]
-        score[active], runs[active], believed[active] = luck.scores[active, best], run + 1, stop_value(state)
+        score[active], runs[active], believed[active] = common.scores[active, best], run + 1, stop_value(state)
         cost[active] += paid
     return Outcome(score, cost, runs, believed, foreseen)
 
@@ -117,13 +119,13 @@ def best_kept(state: State, trained: Indices, terms: Terms) -> Indices:
 
 
 def _observed(
-    state: State, terms: Terms, luck: Luck, active: Indices, chosen: Indices, run: int
+    state: State, terms: Terms, common: CommonRandomNumbers, active: Indices, chosen: Indices, run: int
 ) -> tuple[State, Array]:
     """One run on every active draw: the state after it, and what it cost."""
     features = np.eye(state.size)[chosen]
     score_noise, cost_noise = state.score_noise[chosen], state.cost_noise[chosen]
-    seen_score = luck.scores[active, chosen] + score_noise * luck.score_noise[active, run]
-    seen_cost = luck.costs[active, chosen] + cost_noise * luck.cost_noise[active, run]
+    seen_score = common.scores[active, chosen] + score_noise * common.score_noise[active, run]
+    seen_cost = common.costs[active, chosen] + cost_noise * common.cost_noise[active, run]
     after = State(
         update(state.score, features, score_noise, seen_score),
         update(state.cost, features, cost_noise, seen_cost),

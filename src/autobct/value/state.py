@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.cost import LINEAR, CostModel
 from autobct.belief.gaussian import Belief, Gaussian
+from autobct.belief.kalman import observed_sd
 from autobct.belief.model import Model, noise_at
 
 Number = TypeVar("Number", np.float64, np.intp)
@@ -89,17 +90,17 @@ def view(belief: Belief, model: Model, controls: Array) -> State:
 
 
 def keep(state: State, indices: Indices) -> State:
-    """The same belief, with these candidates' models in hand.  indices: (..., M), -1 for none."""
+    """The same belief, with these candidates' models trained.  indices: (..., M), -1 for none."""
     return replace(state, kept=indices)
 
 
 def stop_value(state: State) -> Array:
-    """The reward of stopping now: the best believed score among the models in hand; -inf if none.  (...)."""
+    """The reward of stopping now: the best believed score of a model that may be returned; -inf if none.  (...)."""
     return np.asarray(kept_means(state).max(axis=-1, initial=-np.inf))
 
 
 def kept_means(state: State) -> Array:
-    """Believed scores of the models in hand: (..., M), -inf where there is none."""
+    """Believed scores of the models that may be returned: (..., M), -inf where there is none."""
     means = gather(state.score.mean, np.maximum(state.kept, 0))
     return np.where(state.kept >= 0, means, -np.inf)
 
@@ -130,14 +131,12 @@ def cost_gains(state: State) -> Array:
 
 
 def _gains(belief: Gaussian, noise: Array) -> Array:
-    observed_sd = np.sqrt(variance(belief) + np.square(noise))
-    return np.asarray(belief.cov / observed_sd[..., :, None])
+    return np.asarray(belief.cov / observed_sd(variance(belief), noise)[..., :, None])
 
 
 def run_price(state: State, terms: Terms) -> Array:
     """Expected price of one run at each candidate, in score units: gamma Upsilon(...) + overhead.  (..., G)."""
-    sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
-    return price_of(state.cost.mean, sd, terms)
+    return price_of(state.cost.mean, observed_sd(variance(state.cost), state.cost_noise), terms)
 
 
 def price_of(mean: Array, sd: Array, terms: Terms) -> Array:

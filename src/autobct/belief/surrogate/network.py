@@ -31,7 +31,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Memory:
+class Context:
     """What the network makes of the runs.  places: (n, SLOTS),  layers: keys and values, (heads, n, 32) each.
 
     special: the first so many are no runs and have no place
@@ -52,7 +52,7 @@ class Network:
     norm: tuple[Rows, Rows]
     head: tuple[Rows, Rows]
 
-    def read(self, runs: Rows, special: int = 1) -> Memory:
+    def read(self, runs: Rows, special: int = 1) -> Context:
         """The runs in every layer.  runs: (n, INPUTS), first the `special` rows that are no runs."""
         rows, layers = self._embedded(runs), []
         places = _places(runs)
@@ -62,9 +62,9 @@ class Network:
             keys, values = np.split(_linear(_normed(rows, block.norm1), block.key_value), 2, axis=-1)
             layers.append((_headed(keys), _headed(values)))
             rows = _advanced(rows, block, layers[-1], near)
-        return Memory(places, special, tuple(layers))
+        return Context(places, special, tuple(layers))
 
-    def predict(self, memory: Memory, candidates: Rows) -> Rows:
+    def predict(self, memory: Context, candidates: Rows) -> Rows:
         """Logits at candidates, (G, OUTPUTS).  candidates: (G, INPUTS)."""
         rows = self._embedded(candidates)
         near = _distances(_places(candidates), memory.places, memory.special)

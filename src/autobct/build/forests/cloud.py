@@ -1,7 +1,7 @@
 """States a map is learned on (section 3.4 and the start of section 4): beliefs about weights, with one leading axis.
 
 A cloud is a stream of batches, so that it may be of any size; `concatenate` makes one batch of it.  The paper asks for
-a) truths, b) states near the priors of interest, c) states between them; we add d) states a policy itself reaches.
+a) truths, b) states near the priors of interest, c) states between them.
 
 | paper | here |
 |---|---|
@@ -22,12 +22,9 @@ from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.kalman import update
 from autobct.belief.model import Model, noise_at
 from autobct.belief.prior import PAPER_PRIORS, Prior
-from autobct.build.forests.features import weights_of
 from autobct.build.forests.shapes import Covariances, lkj, lkj_around, unimodal_shapes, wishart, wishart_around
 from autobct.build.mirror import images, mirror
-from autobct.value.assessment import Assess, Assessment, pick
-from autobct.value.simulate import draw_luck, rows, simulate
-from autobct.value.state import State, Terms, control_grid, stop_value, view
+from autobct.value.state import control_grid
 
 __all__ = [
     "concatenate",
@@ -36,8 +33,6 @@ __all__ = [
     "lkj_around",
     "mirror",
     "paper_cloud",
-    "policy_cloud",
-    "policy_states",
     "propagated_cloud",
     "sampled_cloud",
     "tree_size",
@@ -195,79 +190,6 @@ def _tiled(part: Gaussian, count: int) -> Gaussian:
 
 def _flat(part: Gaussian) -> Gaussian:
     return Gaussian(part.mean.reshape(-1, part.size), part.cov.reshape(-1, part.size, part.size))
-
-
-# --- states a policy reaches ---
-
-
-def policy_cloud(
-    policy: Assess,
-    prior: Prior,
-    controls: Array,
-    terms: Terms,
-    draws: int,
-    runs: int,
-    *,
-    rng: np.random.Generator,
-    past: int | None = None,
-    batch: int = 500,
-) -> Iterator[Belief]:
-    """The beliefs `policy_states` goes through.  controls (G, p) must tell all weights of the bases apart."""
-    recovered = weights_of(prior.model.score_basis, prior.model.cost_basis, controls)
-    for state in policy_states(policy, prior, controls, terms, draws, runs, rng=rng, past=past, batch=batch):
-        yield recovered(state)
-
-
-def policy_states(
-    policy: Assess,
-    prior: Prior,
-    controls: Array,
-    terms: Terms,
-    draws: int,
-    runs: int,
-    *,
-    rng: np.random.Generator,
-    past: int | None = None,
-    batch: int = 500,
-) -> Iterator[State]:
-    """The states a policy reaches from a prior in up to `runs` runs, the prior itself first, models in hand and all.
-
-    Where it would stop, it goes on with the control it thinks best, for `past` more runs (to the end if None): a map
-    has to know what stopping is worth *more than*.  One state per draw and run; a batch holds one run of many draws.
-    """
-    start = view(prior.belief, prior.model, controls)
-    for first in range(0, whole_number(draws, "draws", example=1000), batch):
-        luck = draw_luck(start, min(batch, draws - first), runs + 1, rng=rng)
-        seen: list[State] = []
-        simulate(_unstoppable(policy, runs, past, seen), start, terms, luck)
-        yield from seen
-
-
-def _unstoppable(policy: Assess, runs: int, past: int | None, seen: list[State]) -> Assess:
-    """The policy, going on after its stop and writing down the states it is shown.
-
-    `simulate` drops a draw that stops, so none does: a draw that has gone far enough is played on unrecorded.
-    """
-    overtime = np.zeros(0, dtype=np.intp)
-
-    def values(state: State, terms: Terms, run: int) -> Assessment:
-        nonlocal overtime
-        found = policy(state, terms, run)
-        chosen, going = pick(found, stop_value(state))
-        if run == 0:
-            overtime = np.zeros(len(found.value), dtype=np.intp)
-            seen.append(rows(state, np.arange(1)))  # the prior: the same for every draw
-        else:
-            overtime = np.where((overtime > 0) | ~going, overtime + 1, 0)
-            inside = overtime <= (runs if past is None else past)
-            if inside.any():
-                seen.append(rows(state, np.flatnonzero(inside)))
-        forced = np.full(found.value.shape, -np.inf)
-        if run < runs:
-            np.put_along_axis(forced, chosen[..., None], np.inf, axis=-1)
-        return Assessment.by_value(forced)
-
-    return values
 
 
 # --- putting together ---

@@ -36,7 +36,7 @@ def references_first(references: Array, controls: Array) -> Array:
 
 
 def at_references(state: State, count: int) -> State:
-    """The state at its first R candidates alone, with no model in hand: a function of the belief and nothing else."""
+    """The state at its first R candidates alone, with no model trained: a function of the belief and nothing else."""
 
     def part(belief: Gaussian) -> Gaussian:
         return Gaussian(belief.mean[..., :count], belief.cov[..., :count, :count])

@@ -58,14 +58,14 @@ class ForestMap:
         return self._policy(going_on, nodes, damping)
 
     def _policy(self, going_on: Callable[[int], Continuation | None], nodes: Nodes | None, damping: float) -> Assess:
-        luck = nodes or product(stratified(8), stratified(3))
+        outcomes = nodes or product(stratified(8), stratified(3))
         inner = np.arange(len(self.references))
 
         def policy(state: State, terms: Terms, made: int) -> Array:
             value = going_on(made)
             if value is None:
                 return np.full(state.score.mean.shape, -np.inf)
-            return control_values(state, terms, luck, damped(value, damping), inner=inner)
+            return control_values(state, terms, outcomes, damped(value, damping), inner=inner)
 
         return ByValue(policy)
 
@@ -104,8 +104,10 @@ def build_forest_map(
         model = replace(model, score_noise=noise[0], cost_noise=noise[1])
     first, shown = _candidates(known[0].dim, references, controls)
     if cloud is None:
-        luck = rng or np.random.default_rng(0)
-        cloud = concatenate(paper_cloud(known[0].dim, rng=luck, priors=[Prior(model, one.belief) for one in known]))
+        generator = rng or np.random.default_rng(0)
+        cloud = concatenate(
+            paper_cloud(known[0].dim, rng=generator, priors=[Prior(model, one.belief) for one in known])
+        )
     terms = Terms(price, cost_model=model.cost_model)
     features = weight_features(model.score_basis, model.cost_basis, first)
     fit = (regression or (lambda numbers: forest_fit(numbers, jobs=-1)))(features)

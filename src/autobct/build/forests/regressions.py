@@ -1,9 +1,9 @@
-"""The paper's regressions (line 6 of algorithm 3), each a `Fit` for `value_iteration`, on scikit-learn.
+"""The paper's regression (line 6 of algorithm 3), a `Fit` for `value_iteration`, on scikit-learn.
 
     value_iteration(cloud, terms, runs=4, nodes=nodes, inner=inner, fit=forest_fit(features))
     value_iteration(cloud, terms, ..., fit=above(lower, terms, forest_fit(features)))
 
-`above` turns any of them into a regression of the *residual* over a lower bound.  A tree cannot follow the slope of a
+`above` turns it into a regression of the *residual* over a lower bound.  A tree cannot follow the slope of a
 value that simply shifts with the mean score; what lookahead adds to V_1 is small, bounded and local, and it can.
 """
 
@@ -68,50 +68,6 @@ def forest_fit(features: Features, *, trees: int = 100, leaf: int = 1, seed: int
         from sklearn.ensemble import RandomForestRegressor
 
         return RandomForestRegressor(trees, min_samples_leaf=leaf, random_state=seed, n_jobs=jobs)
-
-    return _fit(features, estimator)
-
-
-def elastic_net_fit(features: Features, *, strength: float = 1e-3, ratio: float = 0.5, degree: int = 2) -> Fit:
-    """A linear basis of all products of two features, with an elastic net (Zou and Hastie 2005).
-
-    strength: of the penalty, for standardised values.   ratio: share of its absolute-value part
-    """
-
-    def estimator() -> Any:
-        from sklearn.compose import TransformedTargetRegressor
-        from sklearn.linear_model import ElasticNet
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-
-        net = make_pipeline(
-            StandardScaler(),
-            PolynomialFeatures(degree, include_bias=False),
-            StandardScaler(),
-            ElasticNet(alpha=strength, l1_ratio=ratio, max_iter=5000, tol=1e-3),
-        )
-        return TransformedTargetRegressor(net, transformer=StandardScaler())
-
-    return _fit(features, estimator)
-
-
-def network_fit(features: Features, *, hidden: tuple[int, ...] = (64, 64), epochs: int = 200, seed: int = 0) -> Fit:
-    """A small fully connected network, stopped early on a tenth of the cloud (after `epochs` at the latest)."""
-
-    def estimator() -> Any:
-        from sklearn.compose import TransformedTargetRegressor
-        from sklearn.neural_network import MLPRegressor
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
-        network = MLPRegressor(
-            hidden_layer_sizes=hidden,
-            learning_rate_init=3e-3,
-            max_iter=epochs,
-            early_stopping=True,
-            random_state=seed,
-        )
-        return TransformedTargetRegressor(make_pipeline(StandardScaler(), network), transformer=StandardScaler())
 
     return _fit(features, estimator)
 

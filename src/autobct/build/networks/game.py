@@ -2,7 +2,7 @@
 
 Beliefs are kept in weight space, where they are smallest; the lookahead works on them exactly as
 `autobct.value.lookahead.one_step` does, with the same symbols.  n: beliefs, G: controls, R: reference controls, A and
-B: score and cost nodes, M: models in hand.
+B: score and cost nodes, M: models trained so far.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from torch import Tensor
 
 from autobct.belief.arrays import Array
 from autobct.belief.basis import Basis
+from autobct.belief.kalman import observed_sd, posterior, remaining, remaining_variance
+from autobct.belief.normal import loss
 from autobct.build.mirror import symmetry
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.lookahead.nodes import Rule, stratified
+from autobct.value.maps.map_inputs import reach_of
 from autobct.value.simulate import KEPT
 
 
@@ -52,7 +55,7 @@ class Beliefs:
     """n beliefs and the terms each is played under.
 
     score_mean (n, J), score_cov (n, J, J), cost_mean, cost_cov;  price, score_noise, cost_noise (n,);
-    hand (n, M) controls whose models may be returned, -1 for none
+    kept (n, M) controls whose models may be returned, -1 for none
     """
 
     score_mean: Tensor
@@ -62,7 +65,7 @@ class Beliefs:
     price: Tensor
     score_noise: Tensor
     cost_noise: Tensor
-    hand: Tensor
+    kept: Tensor
 
     def __len__(self) -> int:
         return len(self.score_mean)
@@ -113,7 +116,7 @@ def make_game(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
+class BatchedInputs:
     """The states a run at each control may lead to, as a map sees them.  Axes (n, G, A or 1, B or 1, ...).
 
     mean (n, G, A, 1, R), price (n, G, 1, B, R): believed score and price of a run at the references
@@ -121,7 +124,7 @@ class Outlook:
     cost_sd (n, G, 1, 1, R); score_noise, cost_noise (n, 1, 1, 1)
     stop (n, G, A, 1): reward of stopping
     reach (n, G, A, 1, R): standard deviation of how far a run at a reference moves its score away from the best model
-    in hand, which moves with it: their improvement.  Of how far it moves at all, with nothing in hand
+    (the incumbent), which moves with it: their improvement.  Of how far it moves at all, without one
     """
 
     mean: Tensor
@@ -136,51 +139,49 @@ class Outlook:
     reach: Tensor
 
 
-Value = Callable[[Game, Outlook], Tensor]
+Value = Callable[[Game, BatchedInputs], Tensor]
 """Value of going on from each state of an outlook: (n, G, A, B)."""
 
 
 def run_prices(game: Game, mean: Tensor, var: Tensor, noise: Tensor, price: Tensor) -> Tensor:
     """Expected price of a run: price x (Upsilon or log-normal mean) + overhead."""
-    total = var + noise**2
+    sd = observed_sd(var, noise)
     if game.log_cost:
-        expected = torch.exp((mean + total / 2).clamp(max=30.0))
+        expected = torch.exp((mean + sd * sd / 2).clamp(max=30.0))
     else:
-        sd = total.sqrt()
-        x = mean / sd
-        expected = sd * torch.exp(-x * x / 2) / (2 * np.pi) ** 0.5 + mean * torch.special.ndtr(x)
+        expected = sd * loss(mean / sd)
     return price * expected + game.overhead
 
 
-def look_ahead(game: Game, beliefs: Beliefs) -> tuple[Outlook, Tensor]:
+def look_ahead(game: Game, beliefs: Beliefs) -> tuple[BatchedInputs, Tensor]:
     """All successors of every belief, and the price (n, G) of the run that leads to them."""
     phi, ref = game.features, game.references
     phi_r = phi[ref]
     spread = beliefs.score_cov @ phi.T  # (n, J, G)
     var = (phi.T * spread).sum(1).clamp(min=0)  # (n, G)
-    step = (var + beliefs.score_noise[:, None] ** 2).sqrt()
+    step = observed_sd(var, beliefs.score_noise[:, None])
     gain = ((phi_r @ spread) / step[:, None]).transpose(1, 2)  # (n, G, R)
     score = beliefs.score_mean @ phi.T
     left, right = game.neighbours
     link = ((phi_r[left] @ beliefs.score_cov) * phi_r[right]).sum(-1)  # (n, E)
     cost_spread = beliefs.cost_cov @ phi.T
     cost_var = (phi.T * cost_spread).sum(1).clamp(min=0)
-    cost_step = (cost_var + beliefs.cost_noise[:, None] ** 2).sqrt()
+    cost_step = observed_sd(cost_var, beliefs.cost_noise[:, None])
     cost_gain = ((phi_r @ cost_spread) / cost_step[:, None]).transpose(1, 2)
     cost = beliefs.cost_mean @ phi.T
     z, w = game.score_rule[0], game.cost_rule[0]
     price, noise = beliefs.price, beliefs.cost_noise
-    later_var = (cost_var[:, None, ref] - cost_gain**2).clamp(min=0)
+    later_var = remaining_variance(cost_var[:, None, ref], cost_gain)
     later_cost = cost[:, None, None, ref] + cost_gain[:, :, None] * w[:, None]  # (n, G, B, R)
-    score_var = (var[:, None, ref] - gain**2).clamp(min=0)  # (n, G, R)
-    stop, held = _in_hand_after(game, beliefs, spread, step, gain)
-    view = Outlook(
+    score_var = remaining_variance(var[:, None, ref], gain)  # (n, G, R)
+    stop, held = _incumbent_after(game, beliefs, spread, step, gain)
+    view = BatchedInputs(
         mean=(score[:, None, None, ref] + gain[:, :, None] * z[:, None])[:, :, :, None],
         price=run_prices(
             game, later_cost, later_var[:, :, None], noise[:, None, None, None], price[:, None, None, None]
         )[:, :, None],
         sd=score_var.sqrt()[:, :, None, None],
-        link=(link[:, None] - gain[..., left] * gain[..., right])[:, :, None, None],
+        link=remaining(link[:, None], gain[..., left], gain[..., right])[:, :, None, None],
         cost_sd=later_var.sqrt()[:, :, None, None],
         score_noise=beliefs.score_noise[:, None, None, None],
         cost_noise=noise[:, None, None, None],
@@ -191,8 +192,8 @@ def look_ahead(game: Game, beliefs: Beliefs) -> tuple[Outlook, Tensor]:
     return view, run_prices(game, cost, cost_var, noise[:, None], price[:, None])
 
 
-def _in_hand_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, gain: Tensor) -> tuple[Tensor, Tensor]:
-    """After a run at each control: the score of the best model in hand, its own or an earlier one, (n, G, A);
+def _incumbent_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, gain: Tensor) -> tuple[Tensor, Tensor]:
+    """After a run at each control: the score of the incumbent, its own or an earlier one, (n, G, A);
     and the covariance of that score with the scores at the references, (n, G, A or 1, R).
 
     spread (n, J, G): covariance of weights and scores;  step (n, G): sd of an observation;  gain (n, G, R)
@@ -200,26 +201,19 @@ def _in_hand_after(game: Game, beliefs: Beliefs, spread: Tensor, step: Tensor, g
     z, phi = game.score_rule[0], game.features
     score, own = beliefs.score_mean @ phi.T, (phi.T * spread).sum(1).clamp(min=0) / step
     fresh = score[:, :, None] + own[:, :, None] * z
-    fresh_cov = (phi[game.references] @ spread).transpose(1, 2) - own[:, :, None] * gain  # (n, G, R)
-    if not game.recall or beliefs.hand.shape[1] == 0:
+    fresh_cov = remaining((phi[game.references] @ spread).transpose(1, 2), own[:, :, None], gain)  # (n, G, R)
+    if not game.recall or beliefs.kept.shape[1] == 0:
         return fresh, fresh_cov[:, :, None]
-    index = beliefs.hand.clamp(min=0)  # (n, M)
+    index = beliefs.kept.clamp(min=0)  # (n, M)
     kept = phi[index]  # (n, M, J)
     kept_gain = ((kept @ spread) / step[:, None]).transpose(1, 2)  # (n, G, M)
     moved = torch.gather(score, 1, index)[:, None, :, None] + kept_gain[..., None] * z  # (n, G, M, A)
-    moved = moved.masked_fill((beliefs.hand < 0)[:, None, :, None], -torch.inf)
-    kept_cov = (kept @ beliefs.score_cov @ phi[game.references].T)[:, None] - kept_gain[..., None] * gain[:, :, None]
+    moved = moved.masked_fill((beliefs.kept < 0)[:, None, :, None], -torch.inf)
+    before = (kept @ beliefs.score_cov @ phi[game.references].T)[:, None]
+    kept_cov = remaining(before, kept_gain[..., None], gain[:, :, None])
     best = torch.cat([fresh[:, :, None], moved], 2).max(2)
     held = torch.cat([fresh_cov[:, :, None], kept_cov], 2)  # (n, G, M + 1, R)
     return best.values, torch.gather(held, 2, best.indices[..., None].expand(*best.indices.shape, held.shape[-1]))
-
-
-def reach_of(var: Tensor, held: Tensor | float, noise: Tensor) -> Tensor:
-    """Standard deviation of the change of (score at a reference - score in hand) in a run at that reference.
-
-    var, held: variance of the former and covariance of the two
-    """
-    return (var - held).abs() / (var + noise**2).sqrt()
 
 
 def q_values(game: Game, beliefs: Beliefs, value: Value) -> Tensor:
@@ -230,37 +224,29 @@ def q_values(game: Game, beliefs: Beliefs, value: Value) -> Tensor:
     return (worth * weights).sum((-2, -1)) - price
 
 
-def in_hand(game: Game, beliefs: Beliefs) -> Tensor:
-    """The reward of stopping now; -inf with nothing in hand.  (n,)."""
-    if beliefs.hand.shape[1] == 0:
+def incumbent(game: Game, beliefs: Beliefs) -> Tensor:
+    """The reward of stopping now; -inf without a model.  (n,)."""
+    if beliefs.kept.shape[1] == 0:
         return torch.full((len(beliefs),), -torch.inf, device=game.device)
     score = beliefs.score_mean @ game.features.T
-    kept = torch.gather(score, 1, beliefs.hand.clamp(min=0)).masked_fill(beliefs.hand < 0, -torch.inf)
+    kept = torch.gather(score, 1, beliefs.kept.clamp(min=0)).masked_fill(beliefs.kept < 0, -torch.inf)
     return kept.amax(1)
 
 
 def observe(game: Game, beliefs: Beliefs, control: Tensor, score: Tensor, cost: Tensor) -> Beliefs:
     """The beliefs after one run each.  control (n,) index;  score, cost (n,) as the filter sees them."""
     phi = game.features[control]
-    score_mean, score_cov = _kalman(beliefs.score_mean, beliefs.score_cov, phi, beliefs.score_noise, score)
-    cost_mean, cost_cov = _kalman(beliefs.cost_mean, beliefs.cost_cov, phi, beliefs.cost_noise, cost)
+    score_mean, score_cov = posterior(beliefs.score_mean, beliefs.score_cov, phi, beliefs.score_noise, score)
+    cost_mean, cost_cov = posterior(beliefs.cost_mean, beliefs.cost_cov, phi, beliefs.cost_noise, cost)
     moved = replace(beliefs, score_mean=score_mean, score_cov=score_cov, cost_mean=cost_mean, cost_cov=cost_cov)
-    return replace(moved, hand=_hand(game, moved, control))
+    return replace(moved, kept=_kept(game, moved, control))
 
 
-def _kalman(mean: Tensor, cov: Tensor, phi: Tensor, noise: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
-    spread = (cov @ phi[..., None])[..., 0]
-    step = ((phi * spread).sum(-1).clamp(min=0) + noise**2).sqrt()
-    gain = spread / step[:, None]
-    surprise = (seen - (mean * phi).sum(-1)) / step
-    return mean + gain * surprise[:, None], cov - gain[:, :, None] * gain[:, None, :]
-
-
-def _hand(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:
+def _kept(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:
     """The last model; with recall the best few as believed, without repeats."""
     if not game.recall:
         return control[:, None]
-    known = torch.where(beliefs.hand == control[:, None], -1, beliefs.hand)
+    known = torch.where(beliefs.kept == control[:, None], -1, beliefs.kept)
     all_kept = torch.cat([control[:, None], known], 1)
     score = torch.gather(beliefs.score_mean @ game.features.T, 1, all_kept.clamp(min=0))
     order = score.masked_fill(all_kept < 0, -torch.inf).argsort(1, descending=True)

@@ -1,4 +1,4 @@
-"""A map is judged by the simulated net utility of its policy against depth-2 lookahead, on the same luck."""
+"""A map is judged by the simulated net utility of its policy against depth-2 lookahead, on the same random numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from autobct.build.networks.game import Beliefs, Game, Value, in_hand, observe, q_values, run_prices
+from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.normal import expected_maximum
+from autobct.build.networks.game import Beliefs, Game, Value, incumbent, observe, q_values, run_prices
 from autobct.build.networks.network_training import square_root
 from autobct.build.networks.network_value import one_more_run
 from autobct.value.lookahead.nodes import Rule, gauss_hermite, stratified
@@ -18,54 +20,61 @@ Policy = Callable[[Game, Beliefs, int], Tensor]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Luck:
+class WeightDraws:
     """Truths (n, J) of score and cost weights, and standard normals (2, n, runs)."""
 
     score: Tensor
     cost: Tensor
     noise: Tensor
 
-    def rows(self, chosen: Tensor | slice) -> Luck:
+    def rows(self, chosen: Tensor | slice) -> WeightDraws:
         """Some of the draws."""
-        return Luck(self.score[chosen], self.cost[chosen], self.noise[:, chosen])
+        return WeightDraws(self.score[chosen], self.cost[chosen], self.noise[:, chosen])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Played:
+class PlayedDraws:
     """Per draw (n,): net utility, number of runs, whether the limit ended it."""
 
     net: Tensor
     runs: Tensor
 
 
-def draw_luck(game: Game, prior: Beliefs, draws: int, runs: int, rng: torch.Generator) -> Luck:
+def weight_draws(game: Game, prior: Beliefs, draws: int, runs: int, rng: torch.Generator) -> WeightDraws:
     """Truths from one prior (a batch of length one) and noise for up to `runs` runs."""
     device = game.device
     size = prior.score_mean.shape[1]
     normal = torch.randn(2, draws, size, generator=rng, device=device)
     score = prior.score_mean + normal[0] @ square_root(prior.score_cov)[0].T
     cost = prior.cost_mean + normal[1] @ square_root(prior.cost_cov)[0].T
-    return Luck(score, cost, torch.randn(2, draws, runs, generator=rng, device=device))
+    return WeightDraws(score, cost, torch.randn(2, draws, runs, generator=rng, device=device))
 
 
-def positive_costs(game: Game, luck: Luck) -> Tensor:
+def positive_costs(game: Game, common: WeightDraws) -> Tensor:
     """Which draws have a positive true cost at every control (n,)."""
-    return ((luck.cost @ game.features.T) > 0).all(1)
+    return ((common.cost @ game.features.T) > 0).all(1)
 
 
 @torch.no_grad()
 def play(
-    game: Game, prior: Beliefs, luck: Luck, policy: Policy, *, tolerance: float = 0.0, chunk: int = 2_048
-) -> Played:
-    """Play the policy on every draw from one prior until it stops or the luck runs out."""
+    game: Game,
+    prior: Beliefs,
+    common: WeightDraws,
+    policy: Policy,
+    *,
+    tolerance: float = 0.0,
+    chunk: int = 2_048,
+) -> PlayedDraws:
+    """Play the policy on every draw from one prior until it stops or the numbers run out."""
     parts = [
-        _play(game, prior, luck.rows(slice(i, i + chunk)), policy, tolerance) for i in range(0, len(luck.score), chunk)
+        _play(game, prior, common.rows(slice(i, i + chunk)), policy, tolerance)
+        for i in range(0, len(common.score), chunk)
     ]
-    return Played(torch.cat([p.net for p in parts]), torch.cat([p.runs for p in parts]))
+    return PlayedDraws(torch.cat([p.net for p in parts]), torch.cat([p.runs for p in parts]))
 
 
-def _play(game: Game, prior: Beliefs, luck: Luck, policy: Policy, tolerance: float) -> Played:
-    count, limit = luck.noise.shape[1:]
+def _play(game: Game, prior: Beliefs, common: WeightDraws, policy: Policy, tolerance: float) -> PlayedDraws:
+    count, limit = common.noise.shape[1:]
     beliefs = prior.rows(torch.zeros(count, dtype=torch.long, device=game.device))
     net = torch.zeros(count, device=game.device)
     score = torch.zeros(count, device=game.device)
@@ -74,28 +83,28 @@ def _play(game: Game, prior: Beliefs, luck: Luck, policy: Policy, tolerance: flo
     for run in range(limit):
         best = policy(game, beliefs, run).max(1)
         if run > 0:
-            going = best.values > in_hand(game, beliefs) + tolerance
+            going = best.values > incumbent(game, beliefs) + tolerance
             active, beliefs, control = active[going], beliefs.rows(going), best.indices[going]
             if len(active) == 0:
                 break
         else:
             control = best.indices
         phi = game.features[control]
-        seen = (luck.score[active] * phi).sum(-1) + beliefs.score_noise * luck.noise[0, active, run]
-        paid = (luck.cost[active] * phi).sum(-1) + beliefs.cost_noise * luck.noise[1, active, run]
+        seen = (common.score[active] * phi).sum(-1) + beliefs.score_noise * common.noise[0, active, run]
+        paid = (common.cost[active] * phi).sum(-1) + beliefs.cost_noise * common.noise[1, active, run]
         beliefs = observe(game, beliefs, control, seen, paid)
         charged = torch.exp(paid) if game.log_cost else paid.clamp(min=0)
         net[active] -= beliefs.price * charged
         returned = _returned(game, beliefs)
-        score[active] = (luck.score[active] * game.features[returned]).sum(-1)
+        score[active] = (common.score[active] * game.features[returned]).sum(-1)
         runs[active] = run + 1
-    return Played(net + score, runs)
+    return PlayedDraws(net + score, runs)
 
 
 def _returned(game: Game, beliefs: Beliefs) -> Tensor:
-    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.hand.clamp(min=0))
-    best = believed.masked_fill(beliefs.hand < 0, -torch.inf).argmax(1, keepdim=True)
-    return torch.gather(beliefs.hand, 1, best)[:, 0]
+    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.kept.clamp(min=0))
+    best = believed.masked_fill(beliefs.kept < 0, -torch.inf).argmax(1, keepdim=True)
+    return torch.gather(beliefs.kept, 1, best)[:, 0]
 
 
 def relaxed(value: Value) -> Policy:
@@ -122,7 +131,7 @@ def shrinking(values: Sequence[Value]) -> Policy:
 
 
 def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
-    """OTF(x, 2; value) of one belief with nothing in hand: the value of a run at each control.  (1, G)."""
+    """OTF(x, 2; value) of one belief with no model yet: the value of a run at each control.  (1, G)."""
     (z, z_weight), (w, w_weight) = _rule(stratified(12), game), _rule(_cost_rule(game, 4), game)
     finer = replace(game, cost_rule=_rule(_cost_rule(game, 3), game))
     size, count = len(game.features), len(z) * len(w)
@@ -131,14 +140,14 @@ def two_steps(game: Game, prior: Beliefs, value: Value) -> Tensor:
     phi = game.features[control]
 
     def seen(mean: Tensor, cov: Tensor, noise: Tensor, surprise: Tensor) -> Tensor:
-        step = ((phi @ cov[0] * phi).sum(-1).clamp(min=0) + noise[0] ** 2).sqrt()
+        step = observed_sd((phi @ cov[0] * phi).sum(-1).clamp(min=0), noise[0])
         return (mean * phi).sum(-1) + step * surprise
 
     score = seen(many.score_mean, prior.score_cov, prior.score_noise, z.repeat_interleave(len(w)).repeat(size))
     cost = seen(many.cost_mean, prior.cost_cov, prior.cost_noise, w.repeat(size * len(z)))
     after = observe(game, many, control, score, cost)
     going_on = torch.cat([q_values(finer, after.rows(part), value).amax(1) for part in _slices(len(after))])
-    worth = torch.maximum(in_hand(game, after), going_on).reshape(size, len(z), len(w))
+    worth = torch.maximum(incumbent(game, after), going_on).reshape(size, len(z), len(w))
     cost_var = (game.features @ prior.cost_cov[0] * game.features).sum(-1).clamp(min=0)
     price = run_prices(game, prior.cost_mean @ game.features.T, cost_var, prior.cost_noise, prior.price)
     return (worth * z_weight[:, None] * w_weight).sum((-2, -1)) - price
@@ -163,15 +172,15 @@ def depth_two(game: Game, beliefs: Beliefs, runs: int = 0) -> Tensor:
     phi = game.features
     cov = phi @ beliefs.score_cov @ phi.T  # (n, G, G)
     score = beliefs.score_mean @ phi.T
-    step = (cov.diagonal(dim1=1, dim2=2).clamp(min=0) + beliefs.score_noise[:, None] ** 2).sqrt()
+    step = observed_sd(cov.diagonal(dim1=1, dim2=2).clamp(min=0), beliefs.score_noise[:, None])
     gain = cov / step[:, :, None]  # row g
     cost_cov = phi @ beliefs.cost_cov @ phi.T
     cost_var = cost_cov.diagonal(dim1=1, dim2=2).clamp(min=0)
     cost = beliefs.cost_mean @ phi.T
-    cost_gain = cost_cov / (cost_var + beliefs.cost_noise[:, None] ** 2).sqrt()[:, :, None]
+    cost_gain = cost_cov / observed_sd(cost_var, beliefs.cost_noise[:, None])[:, :, None]
     z, w = game.score_rule[0], game.cost_rule[0]
     later_cost = cost[:, None, None] + cost_gain[:, :, None] * w[:, None]
-    later_var = (cost_var[:, None] - cost_gain**2).clamp(min=0)[:, :, None]
+    later_var = remaining_variance(cost_var[:, None], cost_gain)[:, :, None]
     noise, price = beliefs.cost_noise, beliefs.price
     later_price = run_prices(game, later_cost, later_var, noise[:, None, None, None], price[:, None, None, None])
     stop, last = _after(game, beliefs, cov, score, gain, z)
@@ -187,23 +196,22 @@ def _after(game: Game, beliefs: Beliefs, cov: Tensor, score: Tensor, gain: Tenso
     moved = score[:, None, None] + gain[:, :, None] * z[:, None]  # (n, G, A, l)
     if not game.recall:
         return fresh, moved
-    known = beliefs.hand[:, : int((beliefs.hand >= 0).sum(1).max())]  # the best first: empty places come last
-    hand = known.clamp(min=0)  # (n, M)
-    size, many = score.shape[1], hand.shape[1]
+    known = beliefs.kept[:, : int((beliefs.kept >= 0).sum(1).max())]  # the best first: empty places come last
+    index = known.clamp(min=0)  # (n, M)
+    size, many = score.shape[1], index.shape[1]
     out = (known < 0)[:, None, None]
-    pick = hand[:, None].expand(-1, size, -1)
+    pick = index[:, None].expand(-1, size, -1)
     kept_gain = torch.gather(gain, 2, pick)  # (n, g, M)
-    kept = torch.gather(score, 1, hand)[:, None, None] + kept_gain[:, :, None] * z[:, None]  # (n, g, A, M)
+    kept = torch.gather(score, 1, index)[:, None, None] + kept_gain[:, :, None] * z[:, None]  # (n, g, A, M)
     kept = kept.masked_fill(out, -1e9)
     stop = torch.maximum(fresh, kept.amax(-1)) if many else fresh
     # slopes of the returnable models in the surprise of the last run at l: C'(i, l) / s_l
-    var = (cov.diagonal(dim1=1, dim2=2)[:, None] - gain**2).clamp(min=0)  # (n, g, l)
-    step = (var + beliefs.score_noise[:, None, None] ** 2).sqrt()
-    kept_cov = torch.gather(cov, 1, hand[:, :, None].expand(-1, -1, size))  # (n, M, l)
-    cross = kept_cov[:, None] - kept_gain[..., None] * gain[:, :, None]  # (n, g, M, l)
-    trained = cov - own[:, :, None] * gain  # (n, g, l)
+    var = remaining_variance(cov.diagonal(dim1=1, dim2=2)[:, None], gain)  # (n, g, l)
+    step = observed_sd(var, beliefs.score_noise[:, None, None])
+    kept_cov = torch.gather(cov, 1, index[:, :, None].expand(-1, -1, size))  # (n, M, l)
+    cross = remaining(kept_cov[:, None], kept_gain[..., None], gain[:, :, None])  # (n, g, M, l)
+    trained = remaining(cov, own[:, :, None], gain)  # (n, g, l)
     slopes = torch.cat([cross, trained[:, :, None], var[:, :, None]], 2) / step[:, :, None]  # (n, g, M + 2, l)
-    count = z.shape[0]
     lines = torch.cat(
         [
             kept[..., None].expand(-1, -1, -1, many, size),
@@ -212,28 +220,4 @@ def _after(game: Game, beliefs: Beliefs, cov: Tensor, score: Tensor, gain: Tenso
         ],
         3,
     )  # (n, g, A, M + 2, l)
-    return stop, expected_maximum(lines, slopes[:, :, None].expand(-1, -1, count, -1, -1), dim=3)
-
-
-def expected_maximum(intercepts: Tensor, slopes: Tensor, dim: int) -> Tensor:
-    """E max of lines in a standard normal: `autobct.value.envelope` in torch."""
-    order = slopes.argsort(dim)
-    a = torch.gather(intercepts, dim, order).unbind(dim)
-    b = torch.gather(slopes, dim, order).unbind(dim)
-    count = len(a)
-    total = torch.stack(a).amax(0)
-    before = b[0]
-    for i in range(1, count):
-        lower = torch.full_like(total, -torch.inf)
-        upper = torch.full_like(total, torch.inf)
-        for j in range(count):
-            if j < i:
-                lower = torch.maximum(lower, (a[j] - a[i]) / (b[i] - b[j]).clamp(min=1e-12))
-            elif j > i:
-                upper = torch.minimum(upper, (a[i] - a[j]) / (b[j] - b[i]).clamp(min=1e-12))
-        on_top = lower < upper
-        x = -lower.abs()
-        loss = torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5 + x * torch.special.ndtr(x)
-        total = total + torch.where(on_top & (x > -8), (b[i] - before) * loss, 0.0)
-        before = torch.where(on_top, b[i], before)
-    return total
+    return stop, expected_maximum(lines.movedim(3, -1), slopes[:, :, None].movedim(3, -1))

@@ -20,7 +20,7 @@ from autobct.build.networks.network_training import stack_priors
 from autobct.build.networks.network_value import NetworkValue, as_value
 from autobct.value.bounds.lower_bound import CAP
 from autobct.value.maps.map_spec import BASES, MapSpec
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 from autobct.value.maps.value_map import CAUTION, ValueMap
 
 _CHUNK = {("cuda", 1): 8192, ("cuda", 2): 1024, ("cpu", 1): 256, ("cpu", 2): 64}
@@ -51,7 +51,7 @@ def game_of(spec: MapSpec, controls: Array, *, device: str, score_nodes: int = 8
     )
 
 
-def network_value(network: Network, spec: MapSpec, device: str) -> NetworkValue:
+def network_value(network: Perceptron, spec: MapSpec, device: str) -> NetworkValue:
     """A network of a map as it was in training: the inverse of `autobct.value.maps.value_map.network_of`."""
     first, second, out = network.weights
     module = NetworkValue(len(spec.references), spec.neighbours.shape[1], first.shape[1], recall=spec.recall)
@@ -84,21 +84,21 @@ def torch_duel(
     """Both policies from one prior on the same truths and noise; the draws depend on seed, draws and device."""
     game = game_of(spec, training_controls(spec.dim), device=device)
     start = stack_priors([prior], game, price=price)
-    luck = judge.draw_luck(game, start, draws, CAP, torch.Generator(device=device).manual_seed(seed))
+    common = judge.weight_draws(game, start, draws, CAP, torch.Generator(device=device).manual_seed(seed))
     policy, chunk = judge.shrinking(values), _CHUNK[game.device.type, spec.dim]
     parts = []
     for first in range(0, draws, chunk):
-        some = luck.rows(slice(first, first + chunk))
+        some = common.rows(slice(first, first + chunk))
         parts.append(_played(game, start, some, policy))
         advance(len(some.score))
     return joined(parts)
 
 
-def _played(game: Game, start: Beliefs, luck: judge.Luck, policy: judge.Policy) -> Duel:
-    mine = judge.play(game, start, luck, policy)
-    base = judge.play(game, start, luck, judge.depth_two)
-    everywhere = torch.ones(len(luck.score), dtype=torch.bool)
-    positive = everywhere if game.log_cost else judge.positive_costs(game, luck)
+def _played(game: Game, start: Beliefs, common: judge.WeightDraws, policy: judge.Policy) -> Duel:
+    mine = judge.play(game, start, common, policy)
+    base = judge.play(game, start, common, judge.depth_two)
+    everywhere = torch.ones(len(common.score), dtype=torch.bool)
+    positive = everywhere if game.log_cost else judge.positive_costs(game, common)
 
     def array(values: Tensor) -> Array:
         return np.asarray(values.cpu().numpy(), dtype=np.float64)

@@ -33,7 +33,7 @@ from autobct.build.layout import (
 from autobct.build.map_worth import DuelRow, row_of
 from autobct.build.networks.game import Beliefs, Game
 from autobct.build.networks.judged import check_device, game_of, torch_duel, values_of
-from autobct.build.networks.network_training import Settings, empty_network, next_value, scattered, stack_priors
+from autobct.build.networks.network_training import TrainingSettings, empty_network, next_value, scattered, stack_priors
 from autobct.build.networks.network_value import NetworkValue, root
 from autobct.maps.container import Tensors
 from autobct.maps.library import save_map
@@ -69,7 +69,7 @@ class BuildRequest:
     cost: str = "linear"
     recall: bool = False
     priors: tuple[str | Prior, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
     seed: int = 0
     device: str = "cpu"
     draws: int = 1000
@@ -96,7 +96,7 @@ class BuildRequest:
         return f"{self.dim}d-{self.cost.removesuffix('-linear')}-{'recall' if self.recall else 'last'}"
 
     @property
-    def training(self) -> Settings:
+    def training(self) -> TrainingSettings:
         """The settings with the request's seed."""
         return replace(self.settings, seed=self.seed)
 
@@ -133,16 +133,16 @@ class BuildRequest:
         )
 
 
-def default_settings(dim: int, device: str, *, quick: bool = False) -> Settings:
+def default_settings(dim: int, device: str, *, quick: bool = False) -> TrainingSettings:
     """A good map: on a GPU in minutes, on two CPU cores under ten minutes in 1-D; quick: a poor one in seconds."""
     if quick:
-        return Settings(states=512, steps=60, batch=512, runs=2, rounds=2, hidden=16, chunk=256)
+        return TrainingSettings(states=512, steps=60, batch=512, runs=2, rounds=2, hidden=16, chunk=256)
     runs, hidden, rate = (8, 64, 3e-3) if dim == 1 else (6, 128, 2e-3)
     if device == "cuda":
         chunk = 4096 if dim == 1 else 2048
-        return Settings(131_072, 12_000, 32_768, runs=runs, rounds=4, hidden=hidden, rate=rate, chunk=chunk)
+        return TrainingSettings(131_072, 12_000, 32_768, runs=runs, rounds=4, hidden=hidden, rate=rate, chunk=chunk)
     states, chunk = (8_192, 512) if dim == 1 else (2_048, 64)
-    return Settings(states, 1000, 4_096, runs=6, rounds=4, hidden=hidden, chunk=chunk)
+    return TrainingSettings(states, 1000, 4_096, runs=6, rounds=4, hidden=hidden, chunk=chunk)
 
 
 def request_for(
@@ -221,7 +221,7 @@ def _networks(
     return parts, seconds
 
 
-def _module(game: Game, settings: Settings, tensors: Tensors) -> NetworkValue:
+def _module(game: Game, settings: TrainingSettings, tensors: Tensors) -> NetworkValue:
     network = empty_network(game, settings.hidden)
     network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in tensors.items()})
     return network
@@ -262,9 +262,9 @@ def _with_ranges(spec: MapSpec, game: Game, anchors: Beliefs) -> MapSpec:
         low, high = np.quantile(values.cpu().numpy(), _TYPICAL)
         return float(low), float(high)
 
-    cheapest, dearest = typical(price / scale)
+    cheapest, highest = typical(price / scale)
     least = _CHEAPEST_2D_RECALL if spec.dim == 2 and spec.recall else _CHEAPEST
-    return replace(spec, prices=(max(cheapest, least), dearest), noises=typical(noise / scale))
+    return replace(spec, prices=(max(cheapest, least), highest), noises=typical(noise / scale))
 
 
 def _name_of(prior: str | Prior) -> str:

@@ -18,7 +18,7 @@ from autobct.value.simulate import KEPT
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TrainingSettings:
     """How much work a build is.
 
     states:  particles whose states are fitted;  steps: of gradient descent per value function
@@ -40,7 +40,7 @@ class Settings:
 
 
 def stack_priors(priors: Sequence[Prior], game: Game, *, price: float = 0.16) -> Beliefs:
-    """Priors as a batch, nothing in hand; noise must be constant."""
+    """Priors as a batch, no model yet; noise must be constant."""
 
     def tensor(values: object) -> Tensor:
         return torch.as_tensor(np.asarray(values), dtype=torch.float32, device=game.device)
@@ -54,7 +54,7 @@ def stack_priors(priors: Sequence[Prior], game: Game, *, price: float = 0.16) ->
         price=torch.full((count,), price, device=game.device),
         score_noise=tensor([p.model.score_noise for p in priors]),
         cost_noise=tensor([p.model.cost_noise for p in priors]),
-        hand=torch.full((count, KEPT if game.recall else 1), -1, device=game.device),
+        kept=torch.full((count, KEPT if game.recall else 1), -1, device=game.device),
     )
 
 
@@ -99,14 +99,14 @@ def scattered(anchors: Beliefs, count: int, rng: torch.Generator, game: Game) ->
 class Particles:
     """Beliefs that live: each draws a truth from its prior, is played by the policy, and starts afresh in time."""
 
-    def __init__(self, game: Game, anchors: Beliefs, settings: Settings, rng: torch.Generator) -> None:
+    def __init__(self, game: Game, anchors: Beliefs, settings: TrainingSettings, rng: torch.Generator) -> None:
         self.game, self.anchors, self.settings, self.rng = game, anchors, settings, rng
         self.beliefs = scattered(anchors, settings.states, rng, game)
         self.truth = self._truths(self.beliefs)
         self.left = self._lives(settings.states)
 
     @classmethod
-    def aged(cls, game: Game, anchors: Beliefs, settings: Settings, rng: torch.Generator) -> Particles:
+    def aged(cls, game: Game, anchors: Beliefs, settings: TrainingSettings, rng: torch.Generator) -> Particles:
         """Particles in all stages of life, brought there by optimists: cheap, and seldom twice at one control.
 
         An optimist runs where price and score, at k standard deviations better than believed, are best; k in (0, 2).
@@ -184,15 +184,22 @@ def best_values(game: Game, beliefs: Beliefs, value: Value, chunk: int) -> tuple
 
 
 def fit(
-    game: Game, network: NetworkValue, beliefs: Beliefs, values: Tensor, settings: Settings, rng: torch.Generator
+    game: Game,
+    network: NetworkValue,
+    beliefs: Beliefs,
+    values: Tensor,
+    settings: TrainingSettings,
+    rng: torch.Generator,
 ) -> float:
     """Gradient descent on the addition over one more run, in units of lambda; its final root mean squared error."""
     with torch.no_grad():
         view = root(game, beliefs)
         last, scale, inputs = inputs_of(view, log_cost=game.log_cost, recall=game.recall)
         target = ((values - last) / scale).clamp(0.0, 4.0)
-        dear = view.price.amin(-1)[:, 0, 0, 0] / scale  # where every run is dear nothing is decided: count it less
-        weight = 1.0 / (1.0 + dear.square())
+        expensive = (
+            view.price.amin(-1)[:, 0, 0, 0] / scale
+        )  # where every run is expensive nothing is decided: count it less
+        weight = 1.0 / (1.0 + expensive.square())
     return descend(
         network,
         inputs,
@@ -208,7 +215,7 @@ def fit(
 def train(
     game: Game,
     anchors: Beliefs,
-    settings: Settings,
+    settings: TrainingSettings,
     *,
     progress: Callable[[str], None] = print,
 ) -> list[NetworkValue]:
@@ -222,7 +229,7 @@ def train(
 def next_value(
     game: Game,
     anchors: Beliefs,
-    settings: Settings,
+    settings: TrainingSettings,
     found: Sequence[NetworkValue],
     *,
     progress: Callable[[str], None] = print,

@@ -15,14 +15,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from autobct.build.networks.game import Beliefs, Game, Outlook, in_hand, reach_of, run_prices
+from autobct.belief.normal import improvement
+from autobct.build.networks.game import BatchedInputs, Beliefs, Game, incumbent, run_prices
+from autobct.value.maps.map_inputs import reach_of
 
 OPTIMISM = (0.6, 1.2)
 """Standard deviations added before maximising: two looks at how much better the best control may be."""
 
 
 class NetworkValue(nn.Module):
-    """R references, E neighbour pairs, two hidden layers of H; with recall it sees how far models in hand reach."""
+    """R references, E neighbour pairs, two hidden layers of H; with recall it sees how far trained models reach."""
 
     def __init__(self, references: int, neighbours: int, hidden: int, *, recall: bool) -> None:
         super().__init__()
@@ -39,7 +41,7 @@ class NetworkValue(nn.Module):
         nn.init.zeros_(self.out.weight)
         nn.init.zeros_(self.out.bias)
 
-    def forward(self, view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, view: BatchedInputs, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
         """(value of one more run, lambda, addition in units of lambda), each broadcasting to (n, G, A, B)."""
         last, scale, joint = summary(view, recall=recall)
         top = view.mean.amax(-1)  # (n, G, A, 1)
@@ -64,7 +66,7 @@ class NetworkValue(nn.Module):
         return self.out(torch.relu(self.second(torch.relu(hidden))))[..., 0]
 
 
-def summary(view: Outlook, *, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
+def summary(view: BatchedInputs, *, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
     """(value of one more run, lambda, inputs that depend on both outcomes (..., 4))."""
     scale = (view.sd.square().amax(-1) + (0.1 * view.score_noise) ** 2).sqrt()  # (n, G, 1, 1)
     net = view.mean - view.price  # (n, G, A, B, R)
@@ -72,12 +74,12 @@ def summary(view: Outlook, *, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
     if recall:
         last = torch.maximum(last, _improvement(view))
     hopes = [((net + k * view.sd).amax(-1) - last) / scale for k in OPTIMISM]
-    hand = ((view.stop - last) / scale).clamp(-4.0, 4.0) if recall else torch.zeros_like(last)
-    dear = torch.log1p((view.mean.amax(-1) - last).clamp(min=0) / scale)
-    return last, scale, torch.stack([hand, dear, *hopes], -1)
+    incumbent_over = ((view.stop - last) / scale).clamp(-4.0, 4.0) if recall else torch.zeros_like(last)
+    spent = torch.log1p((view.mean.amax(-1) - last).clamp(min=0) / scale)
+    return last, scale, torch.stack([incumbent_over, spent, *hopes], -1)
 
 
-def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
+def inputs_of(view: BatchedInputs, *, log_cost: bool, recall: bool) -> tuple[Tensor, Tensor, Tensor]:
     """(value of one more run, lambda, rows of inputs (n, F)) of an outlook with one outcome."""
     last, scale, joint = summary(view, recall=recall)
     unit = scale[..., None]
@@ -91,20 +93,17 @@ def inputs_of(view: Outlook, *, log_cost: bool, recall: bool) -> tuple[Tensor, T
     return last[:, 0, 0, 0], scale[:, 0, 0, 0], torch.cat(parts, -1)[:, 0, 0, 0]
 
 
-def _improvement(view: Outlook) -> Tensor:
-    """One more run with a model in hand: its score, plus the best expected improvement less its price.
+def _improvement(view: BatchedInputs) -> Tensor:
+    """One more run beside the incumbent: its score, plus the best expected improvement less its price.
 
-    The score in hand moves with the run; of several models the best is followed.  -inf with nothing in hand.
+    The incumbent's score moves with the run; of several models the best is followed.  -inf without one.
     """
     have = view.stop.clamp(min=-1e3)[..., None]
-    x = ((view.mean - have) / view.reach.clamp(min=1e-6)).clamp(-30.0, 30.0)
-    gain = view.reach * (torch.exp(-x * x / 2) / (2 * torch.pi) ** 0.5 + x * torch.special.ndtr(x))
-    gain = torch.maximum(gain, view.mean - have)  # where nothing is learned, or beyond what x may be
-    worth = have[..., 0] + (gain - view.price).amax(-1)
+    worth = have[..., 0] + (improvement(view.mean - have, view.reach) - view.price).amax(-1)
     return torch.where(torch.isfinite(view.stop), worth, -torch.inf)
 
 
-def outcome_free(view: Outlook, scale: Tensor, *, log_cost: bool) -> Tensor:
+def outcome_free(view: BatchedInputs, scale: Tensor, *, log_cost: bool) -> Tensor:
     """What does not depend on the outcome: (n, G, 1, 1, 2R + E + 2)."""
     unit = scale[..., None]
     spread = view.cost_sd if log_cost else view.unit_price[..., None] * view.cost_sd / unit
@@ -125,19 +124,19 @@ def outcome_free(view: Outlook, scale: Tensor, *, log_cost: bool) -> Tensor:
 def as_value(network: NetworkValue, *, caution: float = 0.0) -> object:
     """The network as a continuation for `q_values`; caution: what the addition is marked down by."""
 
-    def value(game: Game, view: Outlook) -> Tensor:
+    def value(game: Game, view: BatchedInputs) -> Tensor:
         last, scale, added = network(view, log_cost=game.log_cost, recall=game.recall)
         return last + scale * (added - caution).clamp(0.0, 4.0)
 
     return value
 
 
-def one_more_run(game: Game, view: Outlook) -> Tensor:
-    """V_1 over the references, with recall what one more run is worth beside the models in hand.  (n, G, A, B)."""
+def one_more_run(game: Game, view: BatchedInputs) -> Tensor:
+    """V_1 over the references, with recall what one more run is worth beside the earlier models.  (n, G, A, B)."""
     return summary(view, recall=game.recall)[0]
 
 
-def root(game: Game, beliefs: Beliefs) -> Outlook:
+def root(game: Game, beliefs: Beliefs) -> BatchedInputs:
     """The beliefs themselves as an outlook of one outcome: axes (n, 1, 1, 1, ...)."""
     phi_r = game.features[game.references]
     left, right = game.neighbours
@@ -149,7 +148,7 @@ def root(game: Game, beliefs: Beliefs) -> Outlook:
     def wide(values: Tensor) -> Tensor:
         return values[:, None, None, None]
 
-    return Outlook(
+    return BatchedInputs(
         mean=wide(beliefs.score_mean @ phi_r.T),
         price=wide(price),
         sd=wide(var.sqrt()),
@@ -158,18 +157,18 @@ def root(game: Game, beliefs: Beliefs) -> Outlook:
         score_noise=wide(beliefs.score_noise),
         cost_noise=wide(beliefs.cost_noise),
         unit_price=wide(beliefs.price),
-        stop=wide(in_hand(game, beliefs)),
+        stop=wide(incumbent(game, beliefs)),
         reach=wide(reach_of(var, _held(game, beliefs), beliefs.score_noise[:, None])),
     )
 
 
 def _held(game: Game, beliefs: Beliefs) -> Tensor:
-    """Covariance of the score of the best model in hand with those at the references; zero with none.  (n, R)."""
+    """Covariance of the score of the incumbent with those at the references; zero with none.  (n, R)."""
     phi_r = game.features[game.references]
-    if beliefs.hand.shape[1] == 0:
+    if beliefs.kept.shape[1] == 0:
         return torch.zeros(len(beliefs), len(phi_r), device=game.device)
-    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.hand.clamp(min=0))
-    best = believed.masked_fill(beliefs.hand < 0, -torch.inf).argmax(1, keepdim=True)
-    model = game.features[torch.gather(beliefs.hand, 1, best)[:, 0].clamp(min=0)]  # (n, J)
+    believed = torch.gather(beliefs.score_mean @ game.features.T, 1, beliefs.kept.clamp(min=0))
+    best = believed.masked_fill(beliefs.kept < 0, -torch.inf).argmax(1, keepdim=True)
+    model = game.features[torch.gather(beliefs.kept, 1, best)[:, 0].clamp(min=0)]  # (n, J)
     held = (model[:, None] @ beliefs.score_cov @ phi_r.T)[:, 0]
-    return torch.where((beliefs.hand >= 0).any(1)[:, None], held, 0.0)
+    return torch.where((beliefs.kept >= 0).any(1)[:, None], held, 0.0)

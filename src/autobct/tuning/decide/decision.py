@@ -117,6 +117,18 @@ _REASONS = {
 
 Decision = Train | Stop
 
+
+def run_if_continued(decision: Decision | None) -> Train | None:
+    """The run with which the tuning goes on, or would: the best alternative to a stop; None if there is none."""
+    return decision.best_alternative if isinstance(decision, Stop) else decision
+
+
+def value_of_continuing(decision: Decision | None) -> float | None:
+    """V: the value of continuing, whether or not that was decided; None where it is not known."""
+    run = run_if_continued(decision)
+    return None if run is None else run.value
+
+
 _NOTHING = 1e-4  # of the price of a run: what is less is nothing beside it, or rounding of a map's single precision
 
 

@@ -8,7 +8,7 @@ from autobct.belief.cost import LOG_LINEAR
 from autobct.maps.container import MapFileError
 from autobct.maps.library import shipped_map
 from autobct.maps.store import shipped
-from autobct.tuning.decide.policy import Policy, check_policy, ei_per_cost, mapped, relaxed
+from autobct.tuning.decide.policy import Policy, check_policy, mapped, relaxed
 from autobct.tuning.problem import ScaledProblem
 from autobct.value.assessment import Assess, Assessment, by_ei_per_cost
 from autobct.value.maps.value_map import MapMismatch, ValueMap, mismatches
@@ -63,7 +63,7 @@ def default_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
 def _learning_policy(problem: ScaledProblem, seed: int) -> tuple[Assess, str]:
     """One run ahead; two where only the last model may be returned, as a run that informs pays only by a later one."""
     if problem.terms.recall:
-        return ei_per_cost()(problem.controls, seed), "Expected improvement per cost, one run ahead."
+        return by_ei_per_cost, "Expected improvement per cost, one run ahead."
     return OneRunFirst(relaxed(depth=2)(problem.controls, seed)), "Depth 2 on the fly."
 
 

@@ -101,7 +101,7 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
     """The explanation of a decision that was made in a position."""
     problem, state = position.problem, position.state
     nowhere = Assessment.by_value(np.full(state.size, -np.inf))
-    found = nowhere if position.untried.all() else assessed(position, policy)
+    found = nowhere if position.excluded.all() else assessed(position, policy)
     chosen, _ = picked(position, found)
     possible = bool(found.value[chosen] > -np.inf)
     unit, sds = problem.score_scale.unit, _score_sds(position)
@@ -110,8 +110,8 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
     low, high = _cost_interval(position, chosen)
     return Explanation(
         decision=decision,
-        stop_value=position.in_hand,
-        stop_sd=None if position.in_hand is None else float(sds[_in_hand(position)]),
+        stop_value=position.incumbent,
+        stop_sd=None if position.incumbent is None else float(sds[_incumbent(position)]),
         best=train_at(position, chosen, float(found.value[chosen])) if possible else None,
         score_sd=float(sds[chosen]),
         cost_low=low,
@@ -183,7 +183,7 @@ def _score_sds(position: Position) -> Array:
     return np.asarray(np.abs(position.raw_scores(mean + sd) - position.raw_scores(mean - sd)) / 2)
 
 
-def _in_hand(position: Position) -> int:
+def _incumbent(position: Position) -> int:
     kept = position.state.kept
     return int(kept[position.state.score.mean[kept].argmax()])
 
@@ -193,7 +193,7 @@ def _improves(position: Position, chosen: int) -> float:
     state, chance = position.state, _feasibility(position, chosen)
     if state.kept.size == 0:
         return chance
-    held = _in_hand(position)
+    held = _incumbent(position)
     gains = score_gains(state)[chosen]
     moves = abs(float(gains[chosen] - gains[held]))  # of the difference, per unit of surprise
     ahead = float(state.score.mean[chosen] - state.score.mean[held])

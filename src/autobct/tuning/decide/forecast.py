@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, whole_number
-from autobct.tuning.model.truth import Truth, drawn_truths
+from autobct.tuning.model.truth import DrawnTruth, drawn_truths
 from autobct.tuning.units.limits import Left
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ def _simulated(played: Sequence[tuple[float, float, int, bool]], tuner: Tuner) -
     return sum(runs - len(tuner.history) for _, _, runs, _ in played)
 
 
-def _play(game: Tuner, truth: Truth, left: Left | None, rng: np.random.Generator) -> tuple[float, float, int, bool]:
+def _play(
+    game: Tuner, truth: DrawnTruth, left: Left | None, rng: np.random.Generator
+) -> tuple[float, float, int, bool]:
     """One game: true score of the model returned, cost, number of runs, and whether it ended."""
     spent, made = game.total_cost, len(game.history)
     while game.under_way and len(game.history) < made + LONGEST:

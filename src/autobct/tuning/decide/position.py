@@ -29,10 +29,10 @@ class Position:
     """All that a decision depends on, besides the policy.
 
     state:     the belief at the candidates; those that may not be tried look like their nearest neighbours
-    untried:   (G,) candidates that may not be tried, as they failed or would exceed a limit
+    excluded:   (G,) candidates that may not be tried, as they failed or would exceed a limit
     last:      (G,) where a run would be the last, as nothing fits after it
     asked:     runs asked for so far, those under way included;  runs: those told
-    in_hand:   the believed score of the model that would be returned now, in the user's units; None if none
+    incumbent:   the believed score of the model that would be returned now, in the user's units; None if none
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
     feasibility:  (G,) probability that a run finishes; None where that is no question
     to_scores:    from scores as they are learned to the user's units; None where these are model units
@@ -41,11 +41,11 @@ class Position:
 
     problem: ScaledProblem
     state: State
-    untried: Mask
+    excluded: Mask
     last: Mask
     asked: int
     runs: int
-    in_hand: float | None
+    incumbent: float | None
     left: Left | None = None
     cheapest: float | None = None
     feasibility: Array | None = None
@@ -67,9 +67,9 @@ class Position:
 
         What a run gains is weighed on the surfaces, where chance and misfit are left out of both sides.
         """
-        if self.in_hand is None or self.problem.prior.ensemble is None:
+        if self.incumbent is None or self.problem.prior.ensemble is None:
             return 0.0
-        return float(self.problem.score_scale.to_model(self.in_hand)) - self.stop_value
+        return float(self.problem.score_scale.to_model(self.incumbent)) - self.stop_value
 
 
 def assessed(position: Position, policy: Assess, problem: ScaledProblem | None = None) -> Assessment:
@@ -80,7 +80,7 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
     state = replace(position.state, feasibility=position.feasibility, last=last)
     found = _checked(policy(state, terms, position.asked), state.size)
-    return Assessment(*(np.where(position.untried, -np.inf, part) for part in (found.value, found.priority)))
+    return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (found.value, found.priority)))
 
 
 def _checked(found: object, size: int) -> Assessment:
@@ -102,13 +102,13 @@ def picked(position: Position, found: Assessment) -> tuple[int, bool]:
 
 def decide(position: Position, policy: Assess) -> tuple[Decision, int]:
     """Train at the highest priority among the candidates worth more than stopping, or stop; and which candidate."""
-    if position.untried.all() and position.left is not None:
+    if position.excluded.all() and position.left is not None:
         left, needed = position.left, position.cheapest
-        return Stop(left.reason, position.runs, position.in_hand, left=left.amount, cheapest=needed), -1
+        return Stop(left.reason, position.runs, position.incumbent, left=left.amount, cheapest=needed), -1
     found = assessed(position, policy)
     chosen, goes_on = picked(position, found)
     if found.value[chosen] == -np.inf:
-        return Stop("horizon", position.runs, position.in_hand), chosen
+        return Stop("horizon", position.runs, position.incumbent), chosen
     train = train_at(position, chosen, float(found.value[chosen]))
     if not goes_on:
         return Stop("not worth it", position.runs, train.stop_value, train), chosen
@@ -126,7 +126,7 @@ def most_to_gain(position: Position) -> float:
         return float("inf")
     state = replace(position.state, feasibility=position.feasibility)
     gains = expected_improvement(state, position.problem.terms)
-    return float(gains[~position.untried].max(initial=0.0))
+    return float(gains[~position.excluded].max(initial=0.0))
 
 
 def train_at(position: Position, chosen: int, value: float) -> Train:
@@ -148,5 +148,5 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
         overhead=problem.raw_gain(problem.terms.overhead),
         expected_score=float(position.raw_scores(state.score.mean[chosen])),
         value=float(problem.score_scale.to_raw(value + position.above)),
-        stop_value=position.in_hand,
+        stop_value=position.incumbent,
     )

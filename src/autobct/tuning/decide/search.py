@@ -48,9 +48,9 @@ def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
     everywhere = np.arange(len(problem.controls))
     incumbents = kept(memory, candidates, candidates.finished(memory))
     state = keep(view(memory, candidates, memory.known.belief, everywhere), incumbents)
-    never = np.isin(everywhere, candidates.excluded(memory))
+    excluded = np.isin(everywhere, candidates.excluded(memory))
     chance = chances(problem.space, problem.controls, memory.runs)
-    position = Position(problem, state, never, np.zeros_like(never), made, made, None, feasibility=chance)
+    position = Position(problem, state, excluded, np.zeros_like(excluded), made, made, None, feasibility=chance)
     return np.argsort(-assessed(position, by_ei_per_cost).priority, kind="stable")[:count]
 
 

@@ -17,9 +17,8 @@ from autobct.belief.prior import Prior
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.memory import Memory, place_of
-from autobct.tuning.model.estimate import to_scores
+from autobct.tuning.model.estimate import score_at, to_scores
 from autobct.tuning.model.feasibility import chances
-from autobct.tuning.model.measured import score_at
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.candidates import distinct
 from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
@@ -110,7 +109,7 @@ def incumbent_score(memory: Memory) -> float | None:
 
 
 def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices) -> State:
-    """The belief at some of the candidates, with nothing in hand."""
+    """The belief at some of the candidates, with no model trained."""
     (score, cost), (score_noise, cost_noise) = candidates.features, candidates.noise
     none = np.empty(0, dtype=np.intp)
     learned = memory.known.evidence
@@ -123,21 +122,22 @@ def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices)
     )
 
 
-def state_of(memory: Memory, candidates: Candidates, barred: Indices | None = None) -> State:
+def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = None) -> State:
     """The belief at the candidates; runs under way count as finished with their predicted outcome.
 
-    barred: candidates that may not be tried; those whose run failed if not given
+    excluded: candidates that may not be tried; those whose run failed if not given
     """
     belief, problem = memory.known.belief, candidates.problem
     for train in memory.pending.values():
         belief = _anticipated(belief, problem.prior, train.control)
     under_way = [candidates.places[place_of(train.control)] for train in memory.pending.values()]
     followed = kept(memory, candidates, [*candidates.finished(memory), *under_way])
-    closed = candidates.excluded(memory) if barred is None else barred
-    alike = _nearest_open(problem.controls, closed)
+    if excluded is None:
+        excluded = candidates.excluded(memory)
+    alike = _nearest_allowed(problem.controls, excluded)
     alike[followed] = followed
     state = view(memory, candidates, belief, alike)
-    known = [int(index) for index in followed if index in closed]
+    known = [int(index) for index in followed if index in excluded]
     return keep(replace(state, score=_known(state.score, known)) if known else state, followed)
 
 
@@ -146,25 +146,25 @@ def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, 
     left = tightest(left, _budget(memory, max_cost))
     state, problem = state_of(memory, candidates), candidates.problem
     size = len(problem.controls)
-    untried, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
-    untried[candidates.excluded(memory)] = True
+    excluded, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
+    excluded[candidates.excluded(memory)] = True
     if left is not None:
         over = LATER_OVER if memory.finished else FIRST_OVER
-        allowed = fits(state, problem, left.amount, over) & ~untried
-        cheapest = float(costs_at(state, problem, over)[~untried].min())
-        untried = ~allowed
-        state = state_of(memory, candidates, np.flatnonzero(untried))
+        allowed = fits(state, problem, left.amount, over) & ~excluded
+        cheapest = float(costs_at(state, problem, over)[~excluded].min())
+        excluded = ~allowed
+        state = state_of(memory, candidates, np.flatnonzero(excluded))
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.runs)
     learned = memory.known.evidence
     return Position(
         problem=problem,
         state=state,
-        untried=untried,
+        excluded=excluded,
         last=last,
         asked=memory.asked,
         runs=len(memory.runs),
-        in_hand=incumbent_score(memory),
+        incumbent=incumbent_score(memory),
         left=left,
         cheapest=cheapest,
         feasibility=chance,
@@ -202,14 +202,14 @@ def _budget(memory: Memory, max_cost: float | None) -> Left | None:
     return Left(max_cost - memory.total_cost - under_way, "max_cost")
 
 
-def _nearest_open(controls: Array, closed: Indices) -> Indices:
+def _nearest_allowed(controls: Array, excluded: Indices) -> Indices:
     """For each candidate itself, or the nearest that may be tried if it may not.  (G,).
 
-    If a lookahead still counted on a closed one, it could go on preparing for a run that never comes.
+    If a lookahead still counted on an excluded one, it could go on preparing for a run that never comes.
     """
     shown = np.arange(len(controls))
-    left = np.setdiff1d(shown, closed)
-    for index in closed if left.size else ():
+    left = np.setdiff1d(shown, excluded)
+    for index in excluded if left.size else ():
         shown[index] = left[np.square(controls[left] - controls[index]).sum(axis=-1).argmin()]
     return shown
 

@@ -15,7 +15,7 @@ from autobct.tuning.space.space import Space
 
 _ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
 _DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over the range of any other number
-_KNOWN = 0.7  # elasticity of the cost in a number that is known to make runs dear; half as uncertain as that
+_KNOWN = 0.7  # elasticity of the cost in a number that is known to make runs expensive; half as uncertain as that
 _ANYTHING = 1.0  # by how much the log cost changes over the range of any number where nothing is as usual
 _GUESSED = 0.3  # height of a hill over a guess, in amplitudes
 _FARTHEST = 6.0  # log ratio of the ends of a whole number beyond which costs do not follow any more

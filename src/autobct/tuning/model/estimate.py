@@ -12,17 +12,30 @@ from scipy.special import ndtri
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.model import noise_at
-from autobct.tuning.model.measured import score_at
 from autobct.tuning.model.posterior import Learned
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.ranges import DIVERGED
 
-__all__ = ["estimated_score", "score_bounds", "score_quantiles", "spread_of", "to_scores"]
+__all__ = ["estimated_score", "score_at", "score_bounds", "score_quantiles", "spread_of", "to_scores"]
 
 
 def estimated_score(known: Learned, control: Array) -> float:
-    """The estimated score at a control (p,), in the user's units: see `measured.score_at`."""
+    """The estimated score at a control (p,), in the user's units: see `score_at`."""
     return float(_shown(known, score_at(known, control[None]))[0])
+
+
+def score_at(known: Learned, controls: Array) -> Array:
+    """Estimates at controls (n, p), in model units: what the surfaces say, and at trained controls what was measured.
+
+    (n,).  See `belief.surrogate.misfit`.
+    """
+    learned = np.asarray(known.problem.prior.model.score_basis(controls) @ known.belief.score.mean)
+    surface = known.compression.undone(learned)
+    if known.evidence is None:
+        return surface
+    found = [known.measured.get(control.tobytes(), (0, 0.0)) for control in controls]
+    runs, scores = np.array(found, dtype=float).reshape(-1, 2).T
+    return np.asarray(surface + known.evidence.misfit.weight(runs) * (scores - surface))
 
 
 def score_quantiles(known: Learned, controls: Array, levels: tuple[float, ...], *, noise: bool) -> Array:

@@ -108,7 +108,7 @@ def _after(known: Learned, run: Run, weigh: Weighing) -> Learned:
             belief = replace(belief, score=weak)
     else:
         of_score, of_cost, evidence = known.belief.score, known.belief.cost, known.evidence
-        if score is not None or _dearer(known, run):
+        if score is not None or _more_expensive(known, run):
             of_cost = model.observe(known.belief, run.control, score=None, cost=cost).cost
         if score is not None:
             of_score, evidence = weigh(known, problem.prior.ensemble, run.control, score)
@@ -136,7 +136,7 @@ def _mean_of_runs(measured: Measured, at: bytes, score: float) -> Measured:
     return dict(sorted(found.items(), key=lambda pair: pair[1][1])[_BEST // 2 :])
 
 
-def _dearer(known: Learned, run: Run) -> bool:
+def _more_expensive(known: Learned, run: Run) -> bool:
     """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish."""
     model, believed = known.problem.prior.model, known.belief.cost.mean
     observed = model.cost_model.to_observation(np.asarray(known.problem.cost_observed(run.cost)))

@@ -12,13 +12,13 @@ from autobct.belief.surrogate.ensemble import MOST
 from autobct.tuning.model.estimate import score_bounds, score_noise_at, to_scores
 from autobct.tuning.model.posterior import Learned
 
-__all__ = ["Truth", "drawn_truths"]
+__all__ = ["DrawnTruth", "drawn_truths"]
 
 _POOL = 16  # truths that are drawn for each that is kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Truth:
+class DrawnTruth:
     """What score and cost may really be.
 
     known:    when it was drawn: the scale of the weights
@@ -48,7 +48,7 @@ class Truth:
         return float(to_scores(self.known, np.asarray(features @ self.score_weights + off)))
 
 
-def drawn_truths(known: Learned, draws: int, *, rng: np.random.Generator) -> list[Truth]:
+def drawn_truths(known: Learned, draws: int, *, rng: np.random.Generator) -> list[DrawnTruth]:
     """Truths from the posterior, given that no candidate scores better, and not most of them worse, than scores can.
 
     Of many truths the first that keep to the bounds are taken; if they are too few, those that leave them least.
@@ -64,7 +64,8 @@ def drawn_truths(known: Learned, draws: int, *, rng: np.random.Generator) -> lis
         weights, noises = weights[kept], None if noises is None else noises[kept]
     costs = known.belief.cost.draw(rng.standard_normal((draws, known.belief.cost.size)))
     return [
-        Truth(known, weights[k], costs[k], None if noises is None else float(noises[k])) for k in range(len(weights))
+        DrawnTruth(known, weights[k], costs[k], None if noises is None else float(noises[k]))
+        for k in range(len(weights))
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autobct.tuning.space.parameter import Categorical, Float, Parameter
-from autobct.tuning.space.when import when_text
+from autobct.tuning.space.parameter_checks import when_text
 
 Needs = Mapping[int, frozenset[int]]
 """Position of a parameter -> ranks of the values it must have; those of all parameters above, not only of the next."""

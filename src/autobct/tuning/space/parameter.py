@@ -13,7 +13,18 @@ from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from autobct.tuning.space.when import when_of
+from autobct.tuning.space.parameter_checks import (
+    MOST,
+    check_range,
+    check_step,
+    equal,
+    inside,
+    real,
+    same,
+    twice,
+    when_of,
+    whole,
+)
 
 __all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of"]
 
@@ -21,7 +32,6 @@ Number = TypeVar("Number", int, float)
 
 _CHOICES = "write e.g. Categorical(['a', 'b'])"
 _NAMED = 20  # choices in a sentence
-_MOST = 2**40  # values of a discrete parameter: a float in [0, 1] tells so many apart, with room
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +52,9 @@ class Float:
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", when_of("Float", self.when))
         for name in ("low", "high") if self.step is None else ("low", "high", "step"):
-            object.__setattr__(self, name, _real(f"Float: {name}", getattr(self, name)))
-        _check_range("Float", self.low, self.high, self.log)
-        _check_step("Float", self.low, self.high, self.step, log=self.log and self.step is not None)
+            object.__setattr__(self, name, real(f"Float: {name}", getattr(self, name)))
+        check_range("Float", self.low, self.high, self.log)
+        check_step("Float", self.low, self.high, self.step, log=self.log and self.step is not None)
 
     def __repr__(self) -> str:
         return _shown(self)
@@ -72,7 +82,7 @@ class Float:
 
     def to_unit(self, value: float) -> float:
         """The coordinate of a value: exact for stepped values and grid points, otherwise up to rounding."""
-        value = _inside(_real("value", value), self.low, self.high, slack=1e-12)
+        value = inside(real("value", value), self.low, self.high, slack=1e-12)
         if self.count is not None:
             return _lattice_index(value, self.low, self.step or 1.0) / max(self.count - 1, 1)
         u = (value - self.low) / (self.high - self.low)
@@ -105,11 +115,11 @@ class Int:
     def __post_init__(self) -> None:
         object.__setattr__(self, "when", when_of("Int", self.when))
         for name in ("low", "high", "step"):
-            object.__setattr__(self, name, _whole(f"Int: {name}", getattr(self, name)))
-        _check_range("Int", self.low, self.high, self.log)
-        if self.log and self.high > _MOST:
-            raise ValueError(f"Int: high is too large for log=True, got {self.high}; write at most {_MOST}")
-        _check_step("Int", self.low, self.high, self.step, log=self.log and self.step != 1)
+            object.__setattr__(self, name, whole(f"Int: {name}", getattr(self, name)))
+        check_range("Int", self.low, self.high, self.log)
+        if self.log and self.high > MOST:
+            raise ValueError(f"Int: high is too large for log=True, got {self.high}; write at most {MOST}")
+        check_step("Int", self.low, self.high, self.step, log=self.log and self.step != 1)
 
     def __repr__(self) -> str:
         return _shown(self)
@@ -131,7 +141,7 @@ class Int:
 
     def to_unit(self, value: int) -> float:
         """The coordinate of a value, for which `from_unit` returns exactly this value."""
-        value = _inside(_whole("value", value), self.low, self.high)
+        value = inside(whole("value", value), self.low, self.high)
         if self.count == 1:
             return 0.0
         if self.log:
@@ -161,7 +171,7 @@ class Categorical:
         object.__setattr__(self, "choices", tuple(choices))
         if not self.choices:
             raise ValueError(f"Categorical: choices is empty, got {choices!r}; {_CHOICES}")
-        if (second := _twice(self.choices)) is not None:
+        if (second := twice(self.choices)) is not None:
             raise ValueError(f"Categorical: choices has {second[0]!r} twice; write it once")
         object.__setattr__(self, "when", when_of("Categorical", when))
 
@@ -179,7 +189,7 @@ class Categorical:
 
     def index(self, value: object) -> int:
         """The index of a choice; 1, 1.0 and True are distinct if more than one of them is a choice."""
-        for test in (_same, _equal):
+        for test in (same, equal):
             for k, choice in enumerate(self.choices):
                 if test(choice, value):
                     return k
@@ -247,92 +257,8 @@ def _lattice_index(value: Number, low: Number, step: Number) -> int:
     return k
 
 
-def _inside(value: Number, low: Number, high: Number, slack: float = 0) -> Number:
-    # slack: what printing and reading back may do to an end; the integer 0 keeps whole numbers exact
-    if not low - slack * abs(low) <= value <= high + slack * abs(high):
-        raise ValueError(f"value must be between {low!r} and {high!r}, got {value!r}; write one that is")
-    return min(max(value, low), high)
-
-
 def _shown(parameter: Parameter) -> str:
     """As a dataclass shows itself; what is said of no condition is not shown."""
     told = {part.name: getattr(parameter, part.name) for part in fields(parameter)}
     shown = [f"{name}={value!r}" for name, value in told.items() if name != "when" or value]
     return f"{type(parameter).__name__}({', '.join(shown)})"
-
-
-def _twice(choices: tuple[Any, ...]) -> tuple[Any] | None:
-    """A choice that is there twice, in a tuple; those that can be hashed are not compared with all others."""
-    seen: set[tuple[type, Any]] = set()
-    others: list[Any] = []
-    for choice in choices:
-        try:
-            known = (type(choice), choice) in seen
-            seen.add((type(choice), choice))
-            lonely = bool(choice != choice)  # NaN
-        except (TypeError, ValueError):
-            known, lonely = False, True
-        if known or (lonely and any(_same(other, choice) for other in others)):
-            return (choice,)
-        if lonely:
-            others.append(choice)
-    return None
-
-
-def _same(first: object, second: object) -> bool:
-    return type(first) is type(second) and _equal(first, second)
-
-
-def _equal(first: object, second: object) -> bool:
-    try:
-        if first is second or bool(first == second):
-            return True
-        return bool(first != first and second != second)  # two NaN are one choice
-    except (TypeError, ValueError):  # arrays and the like, which do not compare to one truth
-        return False
-
-
-def _real(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}; write e.g. 0.5")
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError(f"{name} is too large; write a number below 1e308") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {value!r}; write a finite number")
-    return number
-
-
-def _whole(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a whole number, got {value!r}; write e.g. 10")
-    if isinstance(value, Integral):
-        return int(value)
-    if not float(value).is_integer():  # NaN and infinity are not
-        raise ValueError(f"{name} must be a whole number, got {value!r}; write e.g. 10, or use Float")
-    return int(float(value))
-
-
-def _check_range(kind: str, low: float, high: float, log: object) -> None:
-    if not isinstance(log, bool):
-        raise TypeError(f"{kind}: log must be True or False, got {log!r}; write log=True")
-    if low > high:
-        raise ValueError(f"{kind}: low is above high, got {low!r}, {high!r}; write {kind}({high!r}, {low!r})")
-    if log and low <= 0:
-        raise ValueError(f"{kind}: low must be positive with log=True, got {low!r}; write one above zero")
-    if kind == "Float" and not (math.isfinite(high - low) and (not log or math.isfinite(high / low))):
-        raise ValueError(f"{kind}: low and high are too far apart, got {low!r}, {high!r}; write a closer pair")
-
-
-def _check_step(kind: str, low: float, high: float, step: float | None, *, log: bool) -> None:
-    if step is None:
-        return
-    if step <= 0:
-        raise ValueError(f"{kind}: step must be positive, got {step!r}; write e.g. {1 if kind == 'Int' else 0.1}")
-    if log:
-        raise ValueError(f"{kind}: step cannot be combined with log=True, got step={step!r}; write one of the two")
-    if low < high and step > (high - low) * (1 + 1e-9):
-        raise ValueError(f"{kind}: step is wider than the range, got {step!r}; write at most {high - low!r}")
-    if high - low > step * _MOST or (kind == "Float" and step < 8 * math.ulp(max(abs(low), abs(high)))):
-        raise ValueError(f"{kind}: step is too small for the range, got {step!r}; write a larger one")

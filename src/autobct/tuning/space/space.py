@@ -22,7 +22,7 @@ from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import kronecker
 from autobct.tuning.space.conditions import Needs, needs_of, rank
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter, parameter_of
-from autobct.tuning.space.when import when_text
+from autobct.tuning.space.parameter_checks import when_text
 
 __all__ = ["Categorical", "Column", "Float", "Int", "Parameter", "Space"]
 

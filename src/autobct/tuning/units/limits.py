@@ -1,6 +1,6 @@
 """Hard limits: what is left of a budget or until a deadline, and which runs still fit into it.
 
-A run is started only if it is likely to fit.  With nothing in hand, more likely than not is enough; later nineteen
+A run is started only if it is likely to fit.  Before the first model, more likely than not is enough; later nineteen
 times in twenty, see docs/decisions/limits.md.  A lookahead sees only such runs; where no other would fit after a run,
 all at their median cost, that run is valued as the last one, V_1.
 """

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass, field, replace
 from numbers import Real
 
-from autobct.tuning.units.price_sides import PERCENTAGE
+from autobct.tuning.units.price_sides import PERCENTAGE, SECONDS, spelled
 from autobct.tuning.units.price_text import EXAMPLE, read_price
-from autobct.tuning.units.time_units import SECONDS, spelled
 
 __all__ = ["Price", "parse_price", "price_from"]
 

@@ -9,18 +9,30 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from autobct.tuning.units.time_units import SECONDS, SPELLINGS
-
 __all__ = [
     "PERCENTAGE",
-    "Reading",
+    "SECONDS",
+    "AmountReading",
     "UnclearError",
     "cost_readings",
     "is_cost",
     "is_percent",
     "is_score",
     "score_readings",
+    "spelled",
 ]
+
+SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+"""Seconds in one of each unit of time."""
+
+_SPELLINGS = {
+    **dict.fromkeys(("ms", "msec", "msecs", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "min"),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), "h"),
+    **dict.fromkeys(("d", "day", "days"), "d"),
+}
+"""How people write them."""
 
 PERCENTAGE = 10.0
 """Scores of this or more are percentages, or counted in points: a point of them is 1."""
@@ -47,7 +59,7 @@ _PARTS = (
     (re.compile(r"basis[ -]points?|bps?\.?"), 0.0001),
 )
 
-_TIME = "|".join(sorted(SPELLINGS, key=len, reverse=True))
+_TIME = "|".join(sorted(_SPELLINGS, key=len, reverse=True))
 _DIGITS = r"(?:\d+\.?\d*|\.\d+)"
 _TIMES = re.compile(rf"(?P<unit>{_TIME})\.?(?P<more>(?:\s*(?:and\s*)?{_DIGITS}\s*(?:{_TIME})(?![a-z])\.?)*)")
 _MORE = re.compile(rf"(?P<number>{_DIGITS})\s*(?P<unit>{_TIME})(?![a-z])")
@@ -59,12 +71,17 @@ _CLOCK = re.compile(r":(?P<rest>\d\d)")
 _EACH = re.compile(r"runs?|trials?|trainings?|iterations?|epochs?|steps?|evaluations?|models?|fits?")
 
 
+def spelled(unit: str) -> str | None:
+    """The short name of a unit of time in any usual spelling; None if it is none."""
+    return _SPELLINGS.get(" ".join(unit.lower().split()))
+
+
 class UnclearError(ValueError):
     """The end of a sentence that begins with the price."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AmountReading:
     """One way to read an amount.
 
     amount:   of score, or of cost in `unit`
@@ -97,57 +114,60 @@ def is_percent(unit: str) -> bool:
     return told is not None and told.kind in ("percent", "percentage point")
 
 
-def score_readings(numbers: list[Reading], unit: str, scores: tuple[float, float] | None) -> list[Reading]:
+def score_readings(numbers: list[AmountReading], unit: str, scores: tuple[float, float] | None) -> list[AmountReading]:
     """What a gain of some number of units may be, in the units in which scores are measured."""
     if len(numbers) > 1:
-        return [Reading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
+        return [AmountReading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
     [number] = numbers
     told = _score_unit(unit)
     if told is None:
         raise UnclearError(
             f"counts the score in {unit!r}, which is not known; write the number alone, in units of the score"
         )
-    return [Reading(number.amount * size, meaning) for size, meaning in _sizes(told, scores)]
+    return [AmountReading(number.amount * size, meaning) for size, meaning in _sizes(told, scores)]
 
 
-def cost_readings(numbers: list[Reading], unit: str) -> list[Reading]:
+def cost_readings(numbers: list[AmountReading], unit: str) -> list[AmountReading]:
     """What a cost of some number of units may be."""
     if len(numbers) > 1:
-        return [Reading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
+        return [AmountReading(each.amount, each.meaning, written=_spaced(unit)) for each in numbers]
     amount = numbers[0].amount
     if unit == "" or _OWN.fullmatch(unit):
         return numbers
     if found := _TIMES.fullmatch(unit):
         return [_time(amount, found)]
     if _WEEKS.fullmatch(unit):
-        return [Reading(7.0 * amount, unit="d")]
+        return [AmountReading(7.0 * amount, unit="d")]
     return _two_costs(amount, unit)
 
 
-def _two_costs(amount: float, unit: str) -> list[Reading]:
+def _two_costs(amount: float, unit: str) -> list[AmountReading]:
     """Both readings of a unit that has two."""
     if unit == _EM:
-        return [Reading(amount, "for minutes", written="min"), Reading(30.0 * amount, "for months", written="d")]
+        return [
+            AmountReading(amount, "for minutes", written="min"),
+            AmountReading(30.0 * amount, "for months", written="d"),
+        ]
     if clock := _CLOCK.fullmatch(unit):
         rest = int(clock["rest"])
         return [
-            Reading(amount, "for minutes and seconds", written=f"min {rest}s"),
-            Reading(amount, "for hours and minutes", written=f"h {rest}min"),
+            AmountReading(amount, "for minutes and seconds", written=f"min {rest}s"),
+            AmountReading(amount, "for hours and minutes", written=f"h {rest}min"),
         ]
     if machine := _MACHINE.fullmatch(unit):
-        time = SPELLINGS[machine["unit"]]
+        time = _SPELLINGS[machine["unit"]]
         return [
-            Reading(amount, "for time on the clock", written=time),
-            Reading(amount, f"if train returns {unit} as its cost"),
+            AmountReading(amount, "for time on the clock", written=time),
+            AmountReading(amount, f"if train returns {unit} as its cost"),
         ]
     raise UnclearError(_unknown(unit))
 
 
-def _time(amount: float, found: re.Match[str]) -> Reading:
+def _time(amount: float, found: re.Match[str]) -> AmountReading:
     """Hours, or hours and minutes."""
-    unit = SPELLINGS[found["unit"]]
-    more = sum(float(each["number"]) * SECONDS[SPELLINGS[each["unit"]]] for each in _MORE.finditer(found["more"]))
-    return Reading(amount + more / SECONDS[unit], unit=unit)
+    unit = _SPELLINGS[found["unit"]]
+    more = sum(float(each["number"]) * SECONDS[_SPELLINGS[each["unit"]]] for each in _MORE.finditer(found["more"]))
+    return AmountReading(amount + more / SECONDS[unit], unit=unit)
 
 
 @dataclass(frozen=True, slots=True)

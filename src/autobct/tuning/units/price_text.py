@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from autobct.tuning.units.price_sides import (
-    Reading,
+    AmountReading,
     UnclearError,
     cost_readings,
     is_cost,
@@ -103,28 +103,28 @@ def _amount(text: str) -> Amount:
     return Amount(text, found["number"] or "", found["unit"])
 
 
-def _numbers(amount: Amount) -> list[Reading]:
+def _numbers(amount: Amount) -> list[AmountReading]:
     """What the number may be: "1,000" is a thousand, or one with three decimals."""
     written = amount.number or "one"
     if written in _WORDS:
-        return [Reading(_WORDS[written])]
+        return [AmountReading(_WORDS[written])]
     above, _, below = written.partition("/")
     share = float(below) if below else 1.0
     if not share:
         raise UnclearError("divides by zero")
     if "," not in above:
-        return [Reading(float(above) / share)]
+        return [AmountReading(float(above) / share)]
     thousands, decimals = above.replace(",", ""), above.replace(",", ".")
-    whole = Reading(float(thousands) / share, f"if {above} is {thousands}")
-    point = Reading(float(decimals) / share, f"if it is {decimals}") if decimals.count(".") == 1 else None
+    whole = AmountReading(float(thousands) / share, f"if {above} is {thousands}")
+    point = AmountReading(float(decimals) / share, f"if it is {decimals}") if decimals.count(".") == 1 else None
     if not _THOUSANDS.fullmatch(above.partition(".")[0]):
         if point is None:
             raise UnclearError(f"has {above!r}, which is not a number")
-        return [Reading(point.amount)]
+        return [AmountReading(point.amount)]
     return [whole] if point is None else [whole, point]
 
 
-def _only(text: str, readings: list[Reading], before: str, after: str) -> Reading:
+def _only(text: str, readings: list[AmountReading], before: str, after: str) -> AmountReading:
     """The one reading; where there are two, both, and how to write each."""
     if len(readings) == 1:
         return readings[0]

@@ -12,7 +12,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 
-__all__ = ["Affine", "AffineLog", "Descending", "Scale", "affine", "affine_log"]
+__all__ = ["Affine", "AffineLog", "Descending", "Scale", "affine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +153,6 @@ def between(scale: Scale, low: float, high: float) -> Scale:
 def affine(range: Sequence[float] | Array, *, name: str) -> Affine:
     """The affine scale of a user's (low, high); errors call the argument `name`, e.g. "score_range"."""
     return Affine(*_checked(range, name, log=False))
-
-
-def affine_log(range: Sequence[float] | Array, *, name: str) -> AffineLog:
-    """The logarithmic scale of a user's (low, high); errors call the argument `name`, e.g. "cost_range"."""
-    return AffineLog(*_checked(range, name, log=True))
 
 
 def _checked(range: object, name: str, *, log: bool) -> tuple[float, float]:

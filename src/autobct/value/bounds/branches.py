@@ -9,7 +9,7 @@ which is the Kalman filter (Potter's square-root form): nothing is ever subtract
 | here | meaning |
 |---|---|
 | G | candidates;  r: rank of the score's covariance, q: of the cost's |
-| luck | which of the drawn outcomes a state will meet: the same for all controls, so that they are compared fairly |
+| draw | which of the drawn outcomes a state will meet: the same for all controls, so that they are compared fairly |
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Ground:
 class Branches:
     """n states.  score, cost: (n, G) means;  score_root: (n, G, r);  cost_root: (n, G, q).
 
-    hand: (n, M) models that may be returned, -1 for none;  luck: (n,)
+    kept: (n, M) models that may be returned, -1 for none;  draw: (n,)
     owed, credit: (n, G), what a parcel left behind (`cheap_runs`), zero where there was none
     ahead: (n, G), runs that were told of beyond those paid for
     """
@@ -53,8 +53,8 @@ class Branches:
     score_root: Array
     cost: Array
     cost_root: Array
-    hand: Indices
-    luck: Indices
+    kept: Indices
+    draw: Indices
     owed: Array
     credit: Array
     ahead: Array
@@ -70,8 +70,8 @@ class Branches:
             self.score_root[chosen],
             self.cost[chosen],
             self.cost_root[chosen],
-            self.hand[chosen],
-            self.luck[chosen],
+            self.kept[chosen],
+            self.draw[chosen],
             self.owed[chosen],
             self.credit[chosen],
             self.ahead[chosen],
@@ -84,15 +84,15 @@ def ground_of(state: State, terms: Terms) -> Ground:
 
 
 def planted(state: State, trees: int = 1) -> Branches:
-    """One state (unbatched) as the root of a tree, or of several with luck of their own."""
-    hand = state.kept if state.kept.size else np.array([-1], dtype=np.intp)
+    """One state (unbatched) as the root of a tree, or of several with draws of their own."""
+    kept = state.kept if state.kept.size else np.array([-1], dtype=np.intp)
     nothing = np.zeros((trees, state.size))
     return Branches(
         np.tile(state.score.mean, (trees, 1)),
         np.tile(root_of(state.score), (trees, 1, 1)),
         np.tile(state.cost.mean, (trees, 1)),
         np.tile(root_of(state.cost), (trees, 1, 1)),
-        np.tile(hand, (trees, 1)),
+        np.tile(kept, (trees, 1)),
         DRAWS * np.arange(trees, dtype=np.intp),
         nothing,
         nothing,
@@ -111,7 +111,7 @@ def seen(branches: Branches, ground: Ground) -> State:
         belief(branches.cost, branches.cost_root),
         ground.score_noise,
         ground.cost_noise,
-        branches.hand,
+        branches.kept,
     )
 
 
@@ -126,43 +126,43 @@ def after_run(
     branches: Branches,
     ground: Ground,
     chosen: Indices,
-    score_luck: Array,
-    cost_luck: Array,
+    score_surprises: Array,
+    cost_surprises: Array,
     runs: Array | float = 1.0,
 ) -> Branches:
     """The states that a run at `chosen` (n,) may lead to, outcome by outcome: n x Q of them.
 
-    score_luck, cost_luck: (n, Q) surprises, in standard deviations of the prediction;  runs: (n,) of how many it tells.
+    score_surprises, cost_surprises: (n, Q), in standard deviations of the prediction;  runs: (n,) of how many it tells.
     """
     every, fewer = np.arange(len(chosen)), 1.0 / np.sqrt(runs)  # n runs at a control tell what one with noise / n^(1/2)
     score_noise, cost_noise = fewer * ground.score_noise[chosen], fewer * ground.cost_noise[chosen]
-    score = _observed(branches.score, branches.score_root, chosen, score_noise, score_luck)
-    cost = _observed(branches.cost, branches.cost_root, chosen, cost_noise, cost_luck)
+    score = _observed(branches.score, branches.score_root, chosen, score_noise, score_surprises)
+    cost = _observed(branches.cost, branches.cost_root, chosen, cost_noise, cost_surprises)
     last = chosen[:, None]
-    hand = np.concatenate([branches.hand, last], axis=1) if ground.terms.recall else last
-    luck = turned(branches.luck, 5, 3 * np.arange(score_luck.shape[1]) + 1)
+    kept = np.concatenate([branches.kept, last], axis=1) if ground.terms.recall else last
+    draw = turned(branches.draw, 5, 3 * np.arange(score_surprises.shape[1]) + 1)
     ahead = branches.ahead.copy()
     ahead[every, chosen] = np.asarray(runs) - 1.0
-    return branched(score, cost, hand, luck, branches.owed, branches.credit, ahead)
+    return branched(score, cost, kept, draw, branches.owed, branches.credit, ahead)
 
 
-def turned(luck: Indices, factor: int, steps: Indices) -> Indices:
+def turned(draw: Indices, factor: int, steps: Indices) -> Indices:
     """Which draws come next, within the same tree.  (n, Q)."""
-    place = luck % DRAWS
-    return np.asarray((luck - place)[:, None] + (factor * place[:, None] + steps) % DRAWS)
+    place = draw % DRAWS
+    return np.asarray((draw - place)[:, None] + (factor * place[:, None] + steps) % DRAWS)
 
 
 def branched(
     score: tuple[Array, Array],
     cost: tuple[Array, Array],
-    hand: Indices,
-    luck: Indices,
+    kept: Indices,
+    draw: Indices,
     owed: Array,
     credit: Array,
     ahead: Array,
 ) -> Branches:
-    """n x Q states: means (n, Q, G) and luck (n, Q) differ by outcome, roots (n, G, r) and all else (n, ...) do not."""
-    count, outcomes = luck.shape
+    """n x Q states: means (n, Q, G) and draw (n, Q) differ by outcome, roots (n, G, r) and all else (n, ...) do not."""
+    count, outcomes = draw.shape
 
     def spread(values: Array) -> Array:
         return np.repeat(values, outcomes, axis=0)
@@ -172,8 +172,8 @@ def branched(
         spread(score[1]),
         cost[0].reshape(count * outcomes, -1),
         spread(cost[1]),
-        np.repeat(hand, outcomes, axis=0),
-        luck.reshape(-1),
+        np.repeat(kept, outcomes, axis=0),
+        draw.reshape(-1),
         spread(owed),
         spread(credit),
         spread(ahead),
@@ -197,13 +197,13 @@ def expected_prices(branches: Branches, ground: Ground) -> Array:
     return price_of(branches.cost, sd, ground.terms)
 
 
-def hand_scores(branches: Branches) -> Array:
-    """Believed scores of the models in hand, -inf where there is none.  (n, M)."""
-    means = np.take_along_axis(branches.score, np.maximum(branches.hand, 0), axis=1)
-    return np.where(branches.hand >= 0, means, -np.inf)
+def kept_scores(branches: Branches) -> Array:
+    """Believed scores of the models that may be returned, -inf where there is none.  (n, M)."""
+    means = np.take_along_axis(branches.score, np.maximum(branches.kept, 0), axis=1)
+    return np.where(branches.kept >= 0, means, -np.inf)
 
 
-def dear_prices(costs: Array32, ground: Ground) -> Array32:
+def upper_prices(costs: Array32, ground: Ground) -> Array32:
     """Price of a run at each candidate given the truth (costs: (..., G, S)), never below it but for single precision.
 
     Upsilon(t, s) <= t^+ + s phi(0) exp(-a (sqrt(pi / 2) + (pi / 4 - 1 / 2) a)),  a = |t| / s: the tangent parabola of a

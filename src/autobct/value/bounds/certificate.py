@@ -18,11 +18,11 @@ from scipy.special import stdtrit
 from autobct.belief.arrays import finite_number, whole_number
 from autobct.value.assessment import Assess
 from autobct.value.bounds.dual import above_clairvoyant, clairvoyant_mean
-from autobct.value.bounds.lower_bound import CAP, STAGE_TRUTHS, Estimate, Played, joined, play, stage_of
+from autobct.value.bounds.lower_bound import CAP, STAGE_TRUTHS, Estimate, PlayedPolicy, joined, play, stage_of
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
-from autobct.value.simulate import draw_luck
+from autobct.value.simulate import common_random_numbers
 from autobct.value.state import State, Terms, stop_value
 
 Progress = Callable[[float, str], None]
@@ -136,7 +136,7 @@ def certify(
     confidence: float = CONFIDENCE,
     progress: Progress = lambda share, text: None,
 ) -> Certificate:
-    """Lower and upper bound from a first belief (an unbatched state with nothing in hand) in about this time.
+    """Lower and upper bound from a first belief (an unbatched state with no model yet) in about this time.
 
     policies: by name; the one that does best on a few draws is played on others
     """
@@ -233,7 +233,9 @@ def _effort_in_time(start: State, terms: Terms, seed: int, clock: _Clock, truths
         effort /= _FINER
 
 
-def _lower(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock) -> tuple[str, Played]:
+def _lower(
+    start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock
+) -> tuple[str, PlayedPolicy]:
     name = _best_of(start, terms, policies, seed, clock) if len(policies) > 1 else next(iter(policies))
     policy = policies[name]
     truths = _truths_in(_SHARE / 2 * clock.left, start, terms, seed, STAGE_TRUTHS)  # each costs about twice as much
@@ -243,7 +245,7 @@ def _lower(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int
     rng, parts, done, longest = np.random.default_rng((seed, 3)), [], 0, 0.0
     while done < least or (clock.left > longest and done < _MOST_DRAWS):
         began = time.perf_counter()
-        parts.append(play(policy, stage, draw_luck(start, size, CAP, rng=rng)))
+        parts.append(play(policy, stage, common_random_numbers(start, size, CAP, rng=rng)))
         took, done = time.perf_counter() - began, done + size
         clock.tell(f"lower bound: {done} tunings simulated with {name}")
         if done >= 2 * _BATCH and joined(parts).capped > 0.5:  # it does not stop: more of it teaches nothing
@@ -255,11 +257,11 @@ def _lower(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int
 
 def _best_of(start: State, terms: Terms, policies: Mapping[str, Assess], seed: int, clock: _Clock) -> str:
     """Which does best on draws that are used for nothing else."""
-    luck = draw_luck(start, _PILOT, CAP, rng=np.random.default_rng((seed, 4)))
+    common = common_random_numbers(start, _PILOT, CAP, rng=np.random.default_rng((seed, 4)))
     found = {}
     for name, policy in policies.items():
         stage = stage_of(policy, start, terms, rng=np.random.default_rng((seed, 2)))
-        found[name] = float(play(policy, stage, luck).net.mean())
+        found[name] = float(play(policy, stage, common).net.mean())
         clock.tell(f"lower bound: {name} tried on {_PILOT} tunings")
     return max(found, key=lambda name: found[name])
 

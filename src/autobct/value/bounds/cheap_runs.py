@@ -15,9 +15,9 @@ C could have shown, and the truth stays untold.  Why no policy gains by being le
   then, all but the first (at most t) unpaid: those are paid first.  At what is known by then, that is at least
   (b - 2 t) times the least ratio, over C, of a price to what it was (`owed` is (b - 2 t) / p).
 
-Of other controls the same on a small scale: a run at g tells what n runs at g would have, n p about what a dear run
-costs, and the next one at g pays for all of them (`ahead` is n - 1).  Who is told the n outcomes can make up the runs
-one by one and pays no more for them.
+Of other controls the same on a small scale: a run at g tells what n runs at g would have, n p about what an expensive
+run costs, and the next one at g pays for all of them (`ahead` is n - 1).  Who is told the n outcomes can make up the
+runs one by one and pays no more for them.
 
 Prices are expected ones given all that was told, which is more than the policy knew, and what it pays in expectation is
 the same (the tower property), whatever made it choose.
@@ -91,11 +91,11 @@ def after_parcel(branches: Branches, ground: Ground, parcels: Parcels, prices: A
 
     score = _told(branches.score, branches.score_root, weights(ground.score_noise), normals[..., :rank])
     cost = _told(branches.cost, branches.cost_root, weights(ground.cost_noise), normals[..., rank:])
-    hand = branches.hand if ground.terms.recall else np.full((count, 1), -1, dtype=np.intp)
-    luck = turned(branches.luck, 7, 11 * np.arange(outcomes) + 2)
+    kept = branches.kept if ground.terms.recall else np.full((count, 1), -1, dtype=np.intp)
+    draw = turned(branches.draw, 7, 11 * np.arange(outcomes) + 2)
     owed = np.where(told, (budget - 2 * parcels.end)[:, None] / safe, branches.owed)
     credit = np.where(parcels.tier, np.maximum(branches.credit, parcels.paid[:, None]), branches.credit)
-    return branched(score, cost, hand, luck, owed, credit, branches.ahead)
+    return branched(score, cost, kept, draw, owed, credit, branches.ahead)
 
 
 def many_in_a_parcel(prices: Array, parcels: Parcels) -> NDArray[np.bool_]:

@@ -8,17 +8,17 @@ lost against W_0,
 
 only prices and the regret at the stop are left to be computed.  Deeper levels replace the bound of one run
 
-    E[(V - W_0)(x_1) | x, j] <= E[ (best of H_j and the models in hand - clairvoyant)^+ | x ]      (truth told after j)
+    E[(V - W_0)(x_1) | x, j] <= E[ (best of H_j and the models so far - clairvoyant)^+ | x ]      (truth told after j)
 
 where it is worth the effort.  Runs at cheap controls are answered with a parcel first (`cheap_runs`): what they could
-show at most, instead of the truth; and a run that is not dear tells of further ones in advance.  Why the result stays
+show at most, instead of the truth; and an inexpensive run tells of further ones in advance.  Why the result stays
 above V, in expectation over the draws:
 
 - outcomes of runs and truths are drawn without bias (`outcomes`), and a maximum of unbiased averages errs upwards.
-  Few outcomes are followed; others are only glanced at, which takes luck out of the average and leaves its mean;
+  Few outcomes are followed; others are only glanced at, which takes chance out of the average and leaves its mean;
 - a control, or a state, that is not looked into keeps its bound of one run or of a parcel, which is above its value;
-- a control is closed only when its bound is below what another one is worth (branch and bound).  Only noise larger than
-  the distance between a control's bound and its value could make that wrong;
+- a control is excluded only when its bound is below what another one is worth (branch and bound).  Only noise larger
+  than the distance between a control's bound and its value could make that wrong;
 - the truth's prices are rounded up, which lowers W_0 inside the search and nothing else.  (Single precision rounds to
   either side, by 1e-7 of the scores' spread.)
 
@@ -37,11 +37,11 @@ from autobct.value.bounds.branches import (
     Branches,
     Ground,
     after_run,
-    dear_prices,
     expected_prices,
     ground_of,
-    hand_scores,
+    kept_scores,
     planted,
+    upper_prices,
 )
 from autobct.value.bounds.cheap_runs import (
     after_parcel,
@@ -198,7 +198,7 @@ class _Search:
         """A parcel for `chosen` in some of the states; it answers for all of its tier."""
         states, tiers = here.states.rows(some), here.tiers[some]
         parcels = parcels_of(states, tiers, tiers[np.arange(len(some)), chosen], here.look.further[some], self.ends)
-        outcomes = self.levels[level].told[states.luck]
+        outcomes = self.levels[level].told[states.draw]
         met = after_parcel(states, self.ground, parcels, here.look.prices[some], outcomes)
         found = self._mean(met, self.levels[level].width.parcels, weight, level, effort) - parcels.paid
         if self.out_of_time():  # half done is looser than what is there
@@ -212,9 +212,9 @@ class _Search:
     def _follow(self, here: _Open, some: Indices, chosen: Indices, weight: float, level: int, effort: float) -> None:
         """One run at `chosen` in some of the states."""
         states, outcomes = here.states.rows(some), self.levels[level]
-        score_luck, cost_luck = outcomes.score[states.luck], outcomes.cost[states.luck]
+        score_surprises, cost_surprises = outcomes.score[states.draw], outcomes.cost[states.draw]
         runs = runs_told(states, self.ground, chosen, here.look.prices[some, chosen], self.ends)
-        met = after_run(states, self.ground, chosen, score_luck, cost_luck, runs)
+        met = after_run(states, self.ground, chosen, score_surprises, cost_surprises, runs)
         found = self._mean(met, outcomes.width.runs, weight, level, effort) - here.look.further[some, chosen]
         if not self.out_of_time():
             here.going[some, chosen] = found
@@ -233,7 +233,7 @@ class _Search:
         return np.asarray(followed + glances[:, few:].mean(axis=1) - glances[:, :few].mean(axis=1))
 
     def _look(self, states: Branches, outcomes: Outcomes) -> Look:
-        return first_look(states, self.ground, outcomes.truths[states.luck])
+        return first_look(states, self.ground, outcomes.truths[states.draw])
 
 
 def first_look(states: Branches, ground: Ground, normals: Array32) -> Look:
@@ -244,7 +244,7 @@ def first_look(states: Branches, ground: Ground, normals: Array32) -> Look:
     rank, level = states.score_root.shape[-1], states.score.max(axis=1)
     scores = _drawn(states.score - level[:, None], states.score_root, normals[:, :rank])  # (n, G, S)
     costs = _drawn(states.cost, states.cost_root, normals[:, rank:])
-    net = dear_prices(costs, ground)
+    net = upper_prices(costs, ground)
     clairvoyant = np.subtract(scores, net, out=net).max(axis=1)
     prices = expected_prices(states, ground)
     stop, mean = _stop_over(states, scores, clairvoyant), clairvoyant.mean(axis=1)
@@ -267,18 +267,18 @@ def _drawn(mean: Array, root: Array, normals: Array32) -> Array32:
 
 
 def _stop_over(states: Branches, scores: Array32, clairvoyant: Array32) -> Array:
-    """stop(x) - W_0(x): the mean of what the best model in hand has over the clairvoyant, on the same truths.  (n,)."""
-    best = np.take_along_axis(states.hand, hand_scores(states).argmax(axis=1)[:, None], axis=1)[:, 0]
+    """stop(x) - W_0(x): the mean of what the incumbent has over the clairvoyant, on the same truths.  (n,)."""
+    best = np.take_along_axis(states.kept, kept_scores(states).argmax(axis=1)[:, None], axis=1)[:, 0]
     true = scores[np.arange(len(best)), np.maximum(best, 0)]
     return np.where(best < 0, -np.inf, (true - clairvoyant).mean(axis=1, dtype=np.float64))
 
 
 def _best_true(states: Branches, scores: Array32) -> Array32:
-    """The best true score among the models in hand, -inf without one.  (n, S)."""
+    """The best true score among the models that may be returned, -inf without one.  (n, S)."""
     found = np.full((len(scores), scores.shape[2]), -np.inf, dtype=np.float32)
     every = np.arange(len(states))
-    for column in range(states.hand.shape[1]):
-        held = states.hand[:, column]
+    for column in range(states.kept.shape[1]):
+        held = states.kept[:, column]
         true = scores[every, np.maximum(held, 0)]
         np.maximum(found, np.where(held[:, None] >= 0, true, np.float32(-np.inf)), out=found)
     return found

@@ -7,7 +7,7 @@ one from below, whatever the policy was computed with.  The noise is cut threefo
   of the paper) instead of the realised one: the same mean, without the noise of truth and clock;
 - control variates: functions of the drawn truth (what a clairvoyant gets, the score and price of the first control and
   the like) whose means are found beforehand from many evenly spread truths;
-- common random numbers: `Luck` is passed in, so that policies are compared on the same draws.
+- common random numbers: `CommonRandomNumbers` is passed in, so that policies are compared on the same draws.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices
 from autobct.value.assessment import Assess
 from autobct.value.bounds.outcomes import spread_truths
-from autobct.value.simulate import Luck, simulate
+from autobct.value.simulate import CommonRandomNumbers, simulate
 from autobct.value.state import State, Terms, price_of
 
 CAP = 40
@@ -48,7 +48,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Played:
+class PlayedPolicy:
     """Simulated tunings.  net: (n,) net utility given what was seen;  controls: (n, K) of mean zero;  runs: (n,)."""
 
     net: Array
@@ -104,21 +104,21 @@ def stage_of(
     return Stage(start, terms, first, means)
 
 
-def play(policy: Assess, stage: Stage, luck: Luck) -> Played:
+def play(policy: Assess, stage: Stage, common: CommonRandomNumbers) -> PlayedPolicy:
     """Play the policy on every draw."""
-    outcome = simulate(policy, stage.start, stage.terms, luck)
-    prices = price_of(luck.costs, stage.start.cost_noise, stage.terms)
-    controls = _features(luck.scores, prices, stage.first) - stage.means
-    return Played(outcome.believed_net, controls, outcome.runs)
+    outcome = simulate(policy, stage.start, stage.terms, common)
+    prices = price_of(common.costs, stage.start.cost_noise, stage.terms)
+    controls = _features(common.scores, prices, stage.first) - stage.means
+    return PlayedPolicy(outcome.believed_net, controls, outcome.runs)
 
 
-def joined(parts: list[Played]) -> Played:
+def joined(parts: list[PlayedPolicy]) -> PlayedPolicy:
     """All batches as one."""
-    return Played(*(np.concatenate([getattr(part, name) for part in parts]) for name in Played.__slots__))
+    return PlayedPolicy(*(np.concatenate([getattr(part, name) for part in parts]) for name in PlayedPolicy.__slots__))
 
 
-def difference(first: Played, second: Played) -> Estimate:
-    """first - second of two policies on the same luck."""
+def difference(first: PlayedPolicy, second: PlayedPolicy) -> Estimate:
+    """first - second of two policies on the same random numbers."""
     return mean_with_controls(first.net - second.net, first.controls)
 
 

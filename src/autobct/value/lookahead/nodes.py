@@ -1,4 +1,4 @@
-"""Nodes for the expectation over the outcome of a run: data, passed in, so that policies share the same luck.
+"""Nodes for the expectation over the outcome of a run: data, passed in, so that policies share the same random numbers.
 
 A run at control g has two standard normal surprises, z in the score and w in the cost.  `Rule` is a rule for
 one normal; `Nodes` pairs two of them, either as a product (deterministic) or as joint samples (the paper's

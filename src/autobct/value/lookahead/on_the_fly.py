@@ -70,7 +70,7 @@ def thinned(size: int, count: int) -> Indices | None:
 
 
 def promising(state: State, count: int = 24) -> Indices:
-    """A third spread evenly, a third best as believed, a third best if lucky; and the models in hand.
+    """A third spread evenly, a third best by mean, a third by mean plus one deviation; and the trained ones.
 
     For candidates that lie in no order, where an even selection may miss every good one.  For one belief, not a batch.
     """
@@ -79,8 +79,8 @@ def promising(state: State, count: int = 24) -> Indices:
         return np.arange(state.size)
     mean = state.score.mean
     best = np.argsort(-mean, kind="stable")[: count // 3]
-    lucky = np.argsort(-(mean + np.sqrt(variance(state.score))), kind="stable")[: count // 3]
-    return np.unique(np.concatenate([spread, best, lucky, state.kept[state.kept >= 0]]))
+    hopeful = np.argsort(-(mean + np.sqrt(variance(state.score))), kind="stable")[: count // 3]
+    return np.unique(np.concatenate([spread, best, hopeful, state.kept[state.kept >= 0]]))
 
 
 def on_the_fly(

@@ -2,8 +2,8 @@
 
     Lambda(u; x) = - gamma Upsilon(u, x) + E[ max( reward of stopping, continuation(x_1) ) | x, u ]   eq. (q1)
 
-The reward of stopping is the believed score of the model just trained (the paper) or of the best model in
-hand (`Terms.recall`).  A continuation is any function of a state: another lookahead, a value map, a bound.
+The reward of stopping is the believed score of the model just trained (the paper) or of the best one so
+far (`Terms.recall`).  A continuation is any function of a state: another lookahead, a value map, a bound.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.normal import expected_maximum
 from autobct.value.acquisition import expected_best
-from autobct.value.envelope import expected_maximum
 from autobct.value.lookahead.nodes import Nodes, Rule
 from autobct.value.state import (
     State,
@@ -65,7 +66,7 @@ def control_values(
 def successors(state: State, terms: Terms, nodes: Nodes, *, inner: Indices | None = None) -> State:
     """The states one run may lead to: batch axes (..., G, A, B) for a run at each candidate and each node.
 
-    Its candidates are `inner`, then the models in hand, then the one just trained (the models that can be
+    Its candidates are `inner`, then the models trained so far, then the one just trained (the models that can be
     returned).  A covariance does not depend on the outcome: its node axes have length one.
     """
     columns, kept = _columns(state, terms, inner)
@@ -83,7 +84,7 @@ def successors(state: State, terms: Terms, nodes: Nodes, *, inner: Indices | Non
 def one_run_values(state: State, terms: Terms) -> Array:
     """Value of each control when one run is left: eq. (iter_scheme), first line, in closed form.  (..., G).
 
-    With recall this is rule R1: E max over the models in hand and the new one, minus the price of the run.
+    With recall this is rule R1: E max over the models trained so far and the new one, minus the price of the run.
     """
     return np.asarray(expected_best(state, terms) - run_price(state, terms))
 
@@ -125,13 +126,13 @@ def _prices_after(state: State, terms: Terms, tries: Indices, rule: Rule) -> Arr
     """Price of a last run at each of `tries` after a run at g and each cost surprise.  (..., G, B, tries)."""
     gains = cost_gains(state)[..., tries]
     mean = state.cost.mean[..., None, None, tries] + gains[..., None, :] * rule.points[:, None]
-    var = np.maximum(variance(state.cost)[..., None, tries] - np.square(gains), 0.0)
-    sd = np.sqrt(var + np.square(state.cost_noise[..., None, tries]))
+    var = remaining_variance(variance(state.cost)[..., None, tries], gains)
+    sd = observed_sd(var, state.cost_noise[..., None, tries])
     return price_of(mean, sd[..., None, :], terms)
 
 
 def _columns(state: State, terms: Terms, inner: Indices | None) -> tuple[Indices, Indices]:
-    """Which candidates matter after a run at g: (..., G, C), and where among them the models in hand are."""
+    """Which candidates matter after a run at g: (..., G, C), and where among them the models trained so far are."""
     tries = np.arange(state.size) if inner is None else inner
     batch = state.kept.shape[:-1] if terms.recall else ()
     just_trained = np.broadcast_to(np.arange(state.size)[:, None], (*batch, state.size, 1))
@@ -139,9 +140,9 @@ def _columns(state: State, terms: Terms, inner: Indices | None) -> tuple[Indices
     if not terms.recall:
         last = np.full((state.size, 1), tries.size, dtype=np.intp)
         return np.concatenate([shown, just_trained], axis=-1), last
-    hand = np.broadcast_to(state.kept[..., None, :], (*batch, state.size, state.kept.shape[-1]))
-    columns = np.concatenate([shown, np.maximum(hand, 0), just_trained], axis=-1)
-    present = np.concatenate([hand >= 0, np.ones_like(just_trained, dtype=bool)], axis=-1)
+    kept = np.broadcast_to(state.kept[..., None, :], (*batch, state.size, state.kept.shape[-1]))
+    columns = np.concatenate([shown, np.maximum(kept, 0), just_trained], axis=-1)
+    present = np.concatenate([kept >= 0, np.ones_like(just_trained, dtype=bool)], axis=-1)
     return columns, np.where(present, np.arange(tries.size, columns.shape[-1]), -1)
 
 
@@ -149,7 +150,7 @@ def _moved(belief: Gaussian, gains: Array, columns: Indices, surprise: Array) ->
     """m + k z and C - k k' after a run at each candidate, on the chosen columns.  Batch (..., G, A, B)."""
     gain = gather(gains, columns)
     mean = gather(belief.mean[..., None, :], columns)
-    cov = _block(belief.cov, columns) - gain[..., :, None] * gain[..., None, :]
+    cov = remaining(_block(belief.cov, columns), gain[..., :, None], gain[..., None, :])
     return Gaussian(
         mean[..., None, None, :] + gain[..., None, None, :] * surprise[..., None],
         cov[..., None, None, :, :],

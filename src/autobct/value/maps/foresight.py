@@ -10,9 +10,10 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.normal import improvement
 from autobct.value.lookahead.nodes import Nodes, gauss_hermite, product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
-from autobct.value.maps.map_inputs import improvement, lookout, reach_of
+from autobct.value.maps.map_inputs import lookout, reach_of
 from autobct.value.maps.map_spec import BASES, MapMismatch, MapSpec
 from autobct.value.maps.sieve import Sieve, sieve
 from autobct.value.maps.value_map import ValueMap
@@ -108,19 +109,19 @@ class Foresight:
         return values[-len(chosen) :]
 
     def _seen(self, state: State, chosen: Indices) -> State:
-        """The belief at the references, then at the models in hand, then at some candidates."""
-        hand = np.maximum(state.kept, 0)
+        """The belief at the references, then at the models trained so far, then at some candidates."""
+        models = np.maximum(state.kept, 0)
         at = np.eye(state.size)
         first = at[self.to_references.astype(np.intp)] if self.to_references.ndim == 1 else self.to_references
-        seen = np.concatenate([first, at[hand], at[chosen]])
+        seen = np.concatenate([first, at[models], at[chosen]])
 
         def noise(values: Array) -> Array:
-            return np.concatenate([np.full(len(first), values[0]), values[hand], values[chosen]])
+            return np.concatenate([np.full(len(first), values[0]), values[models], values[chosen]])
 
         def part(belief: Gaussian) -> Gaussian:
             return belief.at(seen)
 
-        kept = np.where(state.kept >= 0, len(first) + np.arange(len(hand)), -1)
+        kept = np.where(state.kept >= 0, len(first) + np.arange(len(models)), -1)
         return State(part(state.score), part(state.cost), noise(state.score_noise), noise(state.cost_noise), kept)
 
 
@@ -139,7 +140,7 @@ def steps_on_top(spec: MapSpec) -> tuple[tuple[Nodes, Nodes], tuple[Nodes, Nodes
 
 
 def _best_last_run(state: State, terms: Terms, prices: Array) -> int:
-    """The best candidate for one more run, beside the best model in hand: what the values of all runs are counting on.
+    """The best candidate for one more run, beside the incumbent: what the values of all runs are counting on.
 
     If it were missed, a run elsewhere that only puts it off could seem the best, again and again.
     """

@@ -5,7 +5,7 @@ Of a successor a map needs means, variances and neighbours' covariances at the r
 
 | `autobct.build.networks.game` | here |
 |---|---|
-| `Outlook`, (n, G, A, B, R) | `Outlook`, the references first: (R, ..., A, B) |
+| `BatchedInputs`, (n, G, A, B, R) | `MapInputs`, the references first: (R, ..., A, B) |
 | `look_ahead` | `lookout`, then `Lookout.after` |
 | `root` | `outlook` |
 """
@@ -16,28 +16,27 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
-from autobct.belief.arrays import Array, Array32, Indices
+from autobct.belief.arrays import Array, Array32, Indices, V
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.normal import loss
 from autobct.value.lookahead.nodes import Rule
 from autobct.value.state import State, Terms, gather, kept_means, price_of, stop_value, variance
 
 _LARGEST_LOG = 30.0  # of a log cost: beyond it every run is out of the question, and float32 must hold it
 _NONE = np.empty((0, 1, 1, 1), dtype=np.float32)
-_TINY = np.float32(1e-6)
-_INV_ROOT_2PI = np.float32(1 / np.sqrt(2 * np.pi))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlook:
+class MapInputs:
     """States as a map sees them: float32, in units of lambda.  All broadcast to (..., A, B), or to (A, B, g).
 
     level, scale:  score = level + scale x what stands here;  scale is lambda, float64
     mean (R, ..., A, 1), price (R, ..., 1, B):  believed score, and price of a run, at the references
     reach (R, ..., A, 1):  with recall: standard deviation of how far a run there moves its score away from that of
-                           the best model in hand, which moves with it;  empty without recall
+                           the incumbent, which moves with it;  empty without recall
     fixed (2 R + E + 2, ..., 1, 1):  outcome-free: sd, neighbours' covariances, log sd of the cost, log noises
     stop (..., A, 1):  reward of stopping; -inf if there is none
     truth (...):  whether nothing is uncertain: then nothing is to be learned either, whatever a network says
@@ -58,7 +57,7 @@ class Outlook:
         return self.fixed[: len(self.mean)]
 
 
-def outlook(state: State, terms: Terms, references: int, neighbours: Indices) -> Outlook:
+def outlook(state: State, terms: Terms, references: int, neighbours: Indices) -> MapInputs:
     """Any states whose first candidates are the references, e.g. successors with `inner` the references."""
     axes = max(state.score.mean.ndim, state.score.cov.ndim - 1, state.cost.mean.ndim, state.cost.cov.ndim - 1)
 
@@ -72,7 +71,7 @@ def outlook(state: State, terms: Terms, references: int, neighbours: Indices) ->
     score_noise, cost_noise = state.score_noise[..., 0], state.cost_noise[..., 0]
     scale = _lambda(var, score_noise)
     intercept, spread = _cost_lines(first(state.cost.mean[..., :references]), cost_var, cost_noise, terms, scale)
-    return Outlook(
+    return MapInputs(
         level=level,
         scale=scale,
         mean=_float32((means - level) / scale),
@@ -91,9 +90,9 @@ class Lookout:
     """One belief, looked ahead from: what a run at each of its G candidates leads to, before the outcome is known.
 
     prices:              (G,) of the run itself, in score units
-    intercepts, slopes:  (.., G) lines in the surprises: of costs (R), means (R), the model just trained, those in hand
-    fixed:               (.., G) outcome-free: spread of the cost (R), overhead, then `Outlook.fixed`
-    reach:               (1 + M, R, G) with recall: `Outlook.reach`, were each of these models the best one
+    intercepts, slopes:  (.., G) lines in the surprises: of costs (R), means (R), the model just trained, earlier ones
+    fixed:               (.., G) outcome-free: spread of the cost (R), overhead, then `MapInputs.fixed`
+    reach:               (1 + M, R, G) with recall: `MapInputs.reach`, were each of these models the best one
     """
 
     terms: Terms
@@ -107,7 +106,7 @@ class Lookout:
     truth: NDArray[np.bool_]
     references: int
 
-    def after(self, chosen: Indices, score_rule: Rule, cost_rule: Rule) -> Outlook:
+    def after(self, chosen: Indices, score_rule: Rule, cost_rule: Rule) -> MapInputs:
         """The states that a run at each of the chosen candidates leads to, axes (A, B, g).
 
         The chosen stand last: NumPy is quick along a long last axis.
@@ -118,7 +117,7 @@ class Lookout:
         costs, scores = slice(count), slice(count, None)
         by_score = _lines(intercepts[scores], slopes[scores], score_rule)[:, :, None]  # (R + M, A, 1, g)
         by_cost = _lines(intercepts[costs], slopes[costs], cost_rule)[:, None]  # (R, 1, B, g)
-        return Outlook(
+        return MapInputs(
             level=np.asarray(self.level),
             scale=self.scale[chosen],
             mean=by_score[:count],
@@ -151,23 +150,23 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
     costs, cost_cov, cost_rows = _seen_from(state.cost, to_references)
     own, own_cost = variance(state.score), variance(state.cost)
     score_noise, cost_noise = state.score_noise, state.cost_noise
-    step, cost_step = np.sqrt(own + score_noise * score_noise), np.sqrt(own_cost + cost_noise * cost_noise)
+    step, cost_step = observed_sd(own, score_noise), observed_sd(own_cost, cost_noise)
     gain, cost_gain = rows / step, cost_rows / cost_step  # (R, G)
-    var = np.maximum(np.diagonal(cov)[:, None] - gain * gain, 0.0)
-    cost_var = np.maximum(np.diagonal(cost_cov)[:, None] - cost_gain * cost_gain, 0.0)
+    var = remaining_variance(np.diagonal(cov)[:, None], gain)
+    cost_var = remaining_variance(np.diagonal(cost_cov)[:, None], cost_gain)
     left, right = neighbours
-    link = cov[left, right][:, None] - gain[left] * gain[right]
+    link = remaining(cov[left, right][:, None], gain[left], gain[right])
     level, scale, count = float(means.max()), _lambda(var, score_noise), len(means)
     kept = state.kept[state.kept >= 0] if terms.recall else state.kept[:0]
     intercepts = np.empty((2 * count + 1 + kept.size, state.size), dtype=np.float32)
     slopes, rest = np.empty_like(intercepts), np.empty((count + 1, state.size), dtype=np.float32)
     intercepts[:count], rest[:-1] = _cost_lines(costs[:, None], cost_var, cost_noise, terms, scale)
-    slopes[:count] = cost_gain if terms.cost_model is LOG_LINEAR else cost_gain / np.sqrt(cost_var + cost_noise**2)
+    slopes[:count] = cost_gain if terms.cost_model is LOG_LINEAR else cost_gain / observed_sd(cost_var, cost_noise)
     intercepts[count : 2 * count] = (means[:, None] - level) / scale
     slopes[count : 2 * count] = gain / scale
     intercepts[2 * count] = (state.score.mean - level) / scale  # the model just trained
     slopes[2 * count] = own / (step * scale)
-    intercepts[2 * count + 1 :] = (state.score.mean[kept][:, None] - level) / scale  # the models in hand
+    intercepts[2 * count + 1 :] = (state.score.mean[kept][:, None] - level) / scale  # the models trained so far
     kept_rows = state.score.rows(kept)  # (M, G)
     slopes[2 * count + 1 :] = kept_rows / (step * scale)
     rest[-1] = terms.overhead / scale
@@ -177,32 +176,21 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
     reach = np.empty((0, count, state.size), dtype=np.float32)
     if terms.recall:
         held = np.empty((1 + kept.size, count, state.size))  # covariance of each model with the references afterwards
-        held[0] = rows - (own / step) * gain
+        held[0] = remaining(rows, own / step, gain)
         kept_cov = kept_rows[:, to_references] if to_references.ndim == 1 else kept_rows @ to_references.T  # (M, R)
-        held[1:] = kept_cov[:, :, None] - (kept_rows / step)[:, None] * gain
+        held[1:] = remaining(kept_cov[:, :, None], (kept_rows / step)[:, None], gain)
         reach = _float32(reach_of(var, held, score_noise) / scale)
     lines = intercepts, slopes
     return Lookout(terms, level, scale, prices, *lines, np.concatenate([rest, fixed]), reach, truth, count)
 
 
-def loss(x: Array32) -> Array32:
-    """phi(x) + x Phi(x): expected positive part of a normal with mean x, in float32."""
-    return np.asarray(np.exp(x * x * np.float32(-0.5)) * _INV_ROOT_2PI + x * ndtr(x))
+def reach_of(var: V, held: V, score_noise: V) -> V:
+    """Sd of the change of (score at a control - incumbent's score) in a run there.  In NumPy and in torch.
 
-
-def improvement(ahead: Array32, reach: Array32) -> Array32:
-    """E[(ahead + reach Z)^+], in float32: what a run is expected to add to the score in hand.
-
-    ahead: by how much its believed score is above the one in hand;  reach: see `reach_of`
+    var, held: variance of the former, covariance of the two
     """
-    x: Array32 = np.asarray(ahead / np.maximum(reach, _TINY), dtype=np.float32)
-    np.minimum(np.maximum(x, -30.0, out=x), 30.0, out=x)
-    return np.asarray(np.maximum(reach * loss(x), ahead))  # the latter where nothing is learned
-
-
-def reach_of(var: Array, held: Array, score_noise: Array) -> Array:
-    """Sd of the change of (score at a control - score in hand) in a run there; var, held: variance, covariance."""
-    return np.asarray(np.abs(var - held) / np.sqrt(var + score_noise * score_noise))
+    found: V = abs(var - held) / observed_sd(var, score_noise)
+    return found
 
 
 def _seen_from(belief: Gaussian, to_references: Array | Indices) -> tuple[Array, Array, Array]:
@@ -225,7 +213,7 @@ def _lambda(var: Array, score_noise: Array) -> Array:
 
 
 def _held(state: State, references: int) -> Array:
-    """Covariance of the score of the best model in hand with those at the references; zero with none.  (..., R)."""
+    """Covariance of the score of the incumbent with those at the references; zero with none.  (..., R)."""
     if state.kept.shape[-1] == 0:
         return np.zeros(references)
     means = kept_means(state)

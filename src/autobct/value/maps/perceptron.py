@@ -18,7 +18,7 @@ _CELLS = 28_672  # of a layer's output at a time: it stays in the cache, and bel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Network:
+class Perceptron:
     """Layers of a perceptron with relu between them and a linear output of one number.
 
     weights: (in, out) each, a layer's out being the next one's in, the last out 1;  biases: (out,) each
@@ -94,7 +94,7 @@ class Network:
         return weights | {f"{prefix}.biases.{layer}": _short(bias) for layer, bias in enumerate(self.biases)}
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, NDArray[Any]], prefix: str) -> Network:
+    def from_tensors(cls, tensors: Mapping[str, NDArray[Any]], prefix: str) -> Perceptron:
         """The network that `to_tensors` wrote; ValueError, in one sentence, if there is none or it is not whole."""
         found = {name for name in tensors if name.startswith(f"{prefix}.")}
         layers = range(len(found) // 2)

@@ -20,7 +20,7 @@ _MOST = {1: 2, 2: 4}  # candidates of a grid that are looked around, at most
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stage:
+class SieveStage:
     """From one grid to the next.
 
     coarse: (K,) the candidates of this grid;  around: (K, G) which of the next grid's lie around each of them;
@@ -53,7 +53,7 @@ class Sieve:
     """
 
     size: int
-    stages: tuple[Stage, ...]
+    stages: tuple[SieveStage, ...]
     controls: Array
 
     def apart(self, values: Array, most: int) -> Indices:
@@ -93,7 +93,7 @@ def sieve(controls: Array) -> Sieve:
     return Sieve(count, stages, controls)
 
 
-def _stage(controls: Array, coarse: Indices, finer: Indices) -> Stage:
+def _stage(controls: Array, coarse: Indices, finer: Indices) -> SieveStage:
     count, dim = controls.shape
     distance = np.square(controls[:, None, :] - controls[coarse]).sum(axis=-1)  # (G, K)
     nearest = np.argsort(distance, axis=1, kind="stable")[:, : 2**dim]
@@ -105,7 +105,7 @@ def _stage(controls: Array, coarse: Indices, finer: Indices) -> Stage:
     np.put_along_axis(
         beside, np.argsort(distance[coarse], axis=1, kind="stable")[:, 1 : 1 + 2 * dim], 0.5 / dim, axis=1
     )
-    return Stage(coarse, (blend > 0).T & fresh, blend, beside, _MOST[dim])
+    return SieveStage(coarse, (blend > 0).T & fresh, blend, beside, _MOST[dim])
 
 
 def _spread(controls: Array, side: int) -> Indices:

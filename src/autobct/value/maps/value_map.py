@@ -7,11 +7,11 @@ price and noise.  `autobct.build.networks.network_value` defines the inputs and 
 
 | inputs, in this order | number |
 |---|---|
-| with recall: how far a run at a reference may move its score away from the best in hand | R |
+| with recall: how far a run at a reference may move its score away from the incumbent's | R |
 | mean at the references, less the best of them | R |
 | log price of a run at the references | R |
 | outcome-free: sd, neighbours' covariances, log sd of the cost, log sigma_H, log sigma_T | 2 R + E + 2 |
-| joint: in hand over V_1, best score over V_1, V_1 with optimism | 4 |
+| joint: incumbent over V_1, best score over V_1, V_1 with optimism | 4 |
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Array32
+from autobct.belief.normal import improvement
 from autobct.value.lookahead.one_step import Continuation, never, one_run_value
-from autobct.value.maps.map_inputs import Outlook, improvement, outlook
+from autobct.value.maps.map_inputs import MapInputs, outlook
 from autobct.value.maps.map_spec import BASES as BASES
 from autobct.value.maps.map_spec import JOINT, MapSpec
 from autobct.value.maps.map_spec import MapMismatch as MapMismatch
 from autobct.value.maps.map_spec import mismatches as mismatches
-from autobct.value.maps.perceptron import Network
+from autobct.value.maps.perceptron import Perceptron
 from autobct.value.state import State, Terms
 
 OPTIMISM = np.array([0.0, 0.6, 1.2], dtype=np.float32)
@@ -40,7 +41,7 @@ CAUTION = 0.005
 """Share of lambda that a network's addition is marked down by: half its error, so that noise alone buys no run."""
 
 _FLOOR = np.float32(1e-3)  # added before a logarithm
-_NOTHING = np.float32(-1e6)  # worth of stopping with nothing in hand
+_NOTHING = np.float32(-1e6)  # worth of stopping with no model
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +53,7 @@ class ValueMap:
     """
 
     spec: MapSpec
-    networks: tuple[Network, ...]
+    networks: tuple[Perceptron, ...]
 
     def __post_init__(self) -> None:
         """Every network takes the inputs of this game."""
@@ -67,7 +68,7 @@ class ValueMap:
         """K + 1, the number of runs that the last network foresees."""
         return len(self.networks) + 1
 
-    def network(self, runs_left: int) -> Network:
+    def network(self, runs_left: int) -> Perceptron:
         """The network of V_n, 2 <= n; the deepest if there is none for so many."""
         return self.networks[min(runs_left, self.deepest) - 2]
 
@@ -86,7 +87,7 @@ class ValueMap:
         """V_{K+1}(x), for relaxed use.  (...)."""
         return self.continuation(self.deepest)(state, terms)
 
-    def evaluate(self, network: Network, view: Outlook) -> Array:
+    def evaluate(self, network: Perceptron, view: MapInputs) -> Array:
         """V = V_1 + lambda max(network - caution, 0) at the states of an outlook.  (..., A, B)."""
         last, joint, top = _joint(view, recall=self.spec.recall)
         added = self._addition(network, view, joint, top)
@@ -96,11 +97,11 @@ class ValueMap:
             added = np.where(view.truth, 0.0, added)
         return np.asarray(view.level + view.scale * (last + added))
 
-    def one_more_run(self, view: Outlook) -> Array:
-        """V_1 over the references, with recall beside the best model in hand: what every V_n starts from."""
+    def one_more_run(self, view: MapInputs) -> Array:
+        """V_1 over the references, with recall beside the incumbent: what every V_n starts from."""
         return np.asarray(view.level + view.scale * _joint(view, recall=self.spec.recall)[0])
 
-    def _addition(self, network: Network, view: Outlook, joint: Array32, top: Array32) -> Array:
+    def _addition(self, network: Perceptron, view: MapInputs, joint: Array32, top: Array32) -> Array:
         """The network's output.  Parts of the first layer that vary less are multiplied once."""
         count, weights = len(view.mean), network.weights[0]
         hidden = _part(joint, weights[-JOINT:])
@@ -112,7 +113,7 @@ class ValueMap:
         return network.finish(hidden, overwrite=True)
 
 
-def network_of(parts: Mapping[str, NDArray[Any]]) -> Network:
+def network_of(parts: Mapping[str, NDArray[Any]]) -> Perceptron:
     """A network from the arrays that training wrote: `NetworkValue.state_dict()` as NumPy."""
     first = np.concatenate([parts[name] for name in ("reach", "mean", "price", "fixed", "joint")])
     weights = (first, parts["second.weight"].T, parts["out.weight"].T)
@@ -121,10 +122,10 @@ def network_of(parts: Mapping[str, NDArray[Any]]) -> Network:
     def plain(arrays: tuple[NDArray[Any], ...]) -> tuple[Array32, ...]:
         return tuple(np.ascontiguousarray(array, dtype=np.float32) for array in arrays)
 
-    return Network(plain(weights), plain(biases))
+    return Perceptron(plain(weights), plain(biases))
 
 
-def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
+def _joint(view: MapInputs, *, recall: bool) -> tuple[Array32, Array32, Array32]:
     """V_1, the inputs that depend on both outcomes (4, ..., A, B), the best mean (..., A, 1); all over lambda."""
     hopes = view.mean + OPTIMISM.reshape(-1, *(1,) * view.mean.ndim) * view.sd
     best = _best(hopes, view.price, axis=1)  # V_1, and with optimism
@@ -140,8 +141,8 @@ def _joint(view: Outlook, *, recall: bool) -> tuple[Array32, Array32, Array32]:
     return last, joint, top
 
 
-def _improvement(view: Outlook) -> Array32:
-    """One more run beside the best model in hand: its score, plus the best expected improvement less its price."""
+def _improvement(view: MapInputs) -> Array32:
+    """One more run beside the incumbent: its score, plus the best expected improvement less its price."""
     have = np.maximum(view.stop, _NOTHING)
     gain = improvement(view.mean - have, view.reach)
     return np.asarray(np.where(view.stop > _NOTHING, have + _best(gain, view.price, axis=0), np.float32(-np.inf)))

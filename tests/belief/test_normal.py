@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from autobct.belief.cost import upsilon
-from autobct.value.envelope import expected_maximum
+from autobct.belief.normal import expected_maximum, upsilon
 
 INF = np.inf
 COARSE = st.integers(-8, 8).map(lambda k: k / 4)  # many ties and parallel lines
