@@ -1,9 +1,11 @@
-"""Long plays, beyond where a tuner would stop, with everything a stopping rule could look at.
+"""Long plays, beyond where a tuner would stop: what ranking and stopping are worth, and how calibrated both are.
 
-    python benchmarks/paths.py --weights FOLDER --data FOLDER --out FILE.jsonl --each 8 --seeds 1 [--told false]
+    python benchmarks/paths.py play --data FOLDER --out FILE.jsonl [--each 8] [--seeds 2] [--told half] [--rules ...]
+    python benchmarks/paths.py report FILE.jsonl
 
-Every line is one play on one task at one price.  Runs are chosen by the mixture of ensemble and network, whose network
-has never seen the family; before each run the file has what both expect of it and of what others would have chosen.
+Every line is one play on one task at one price, up to 40 runs.  Before each run it has what the ensemble and the
+network (of the fold that has never seen the family) expect at the candidate that is chosen, and afterwards what that
+brought.  So any stopping rule can be tried on the same plays.  Scores and prices are in ranges of the task's scores.
 """
 
 from __future__ import annotations
@@ -14,102 +16,25 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse
+import itertools
 import json
 import multiprocessing
-import sys
-import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from learned import SCORES, Mind, gains_at, layout_of, loaded
+from left_out import WEIGHTS, chosen_tasks, loaded, using
 from tasks import LEVELS, Bench, Question, Task, seed_on, tuner_for
 
-import autobct
 from autobct.tuning.decide.position import train_at
 from autobct.value.acquisition import expected_improvement
 from autobct.value.state import run_price
 
-LONGEST = 40
-
-
-def path(
-    task: Task, network: Any, level: float, seed: int, told: bool, longest: int, rule: str = "mix"
-) -> dict[str, Any]:
-    """One play.  Scores and prices are in ranges of the task's scores."""
-    bench, price = Bench(task, seed, longest), task.price(level)
-    question = Question(task.space, price, task.score_range, seed_on(task, seed), longest)
-    plain = {"price": price, "seed": question.seed, "max_runs": longest}
-    tuner = tuner_for(question) if told else autobct.Tuner(question.space, **plain)
-    layout = layout_of(tuner.problem.space)
-    known, unit = task.yardstick, task.yardstick.range
-    runs: list[tuple[Any, float, float]] = []
-    steps: list[dict[str, Any]] = []
-    while len(runs) < longest and price * sum(r[2] for r in runs) < 2.5 * unit:
-        if not runs:
-            chosen = tuner.ask()
-        else:
-            position = tuner.position()
-            row, best = looked(task, tuner, position, network, layout, runs, price, told, rule)
-            steps.append(row)
-            chosen = train_at(position, best, position.stop_value)
-            tuner.adopt(chosen)
-        score, spent = bench(chosen.params)
-        tuner.tell(chosen, score=score, cost=spent)
-        runs.append((chosen.control, score, spent))
-        if len(steps) and "returned" not in steps[-1]:
-            steps[-1]["returned"] = int(tuner.best.trial)
-    return {
-        "rule": rule, "task": task.name, "family": task.family, "level": level, "seed": seed, "told": told, "dim": len(task.space),
-        "width": layout.dim, "table": type(task.surface).__name__,
-        "star": (dict(known.star)[level] - known.low) / unit, "ref": (known.reference(level) - known.low) / unit,
-        "true": [(t.true - known.low) / unit for t in bench.trials],
-        "seen": [(t.seen - known.low) / unit for t in bench.trials],
-        "paid": [price * t.cost / unit for t in bench.trials],
-        "steps": steps,
-    }  # fmt: skip
-
-
-def looked(
-    task: Task,
-    tuner: Any,
-    position: Any,
-    network: Any,
-    layout: Any,
-    runs: Any,
-    price: float,
-    told: bool,
-    rule: str,
-) -> tuple[dict[str, Any], int]:
-    """What both surrogates say of the candidates, at the one that each rule would choose; and the mixture's choice."""
-    problem, unit = position.problem, task.yardstick.range
-    state = replace(position.state, feasibility=position.feasibility)
-    ei = expected_improvement(state, problem.terms) * problem.score_scale.unit / unit
-    cost = run_price(position.state, problem.terms) * problem.score_scale.unit / unit
-    begin = time.process_time()
-    mind = Mind(network, layout, runs, price, task.score_range if told else None)
-    kappa = price * np.exp(np.mean(np.log([r[2] for r in runs]))) / unit
-    made = np.array([r[0] for r in runs])
-    means = mind.predicted(made)[0] @ SCORES
-    gain, spent = gains_at(mind, means.max(), mind.noise(made), problem.controls)
-    seconds = time.process_time() - begin
-    gain, spent = kappa * gain, kappa * spent
-    allowed = ~position.untried
-    values = {"e": ei, "c": cost, "g": gain, "d": spent, "kappa": kappa, "runs": len(runs)}
-    at = {name: int(np.where(allowed, RULES[name](**values), -np.inf).argmax()) for name in (rule, *SHOWN)}
-    points = np.array([task.point(problem.space.params(problem.controls[i])) for i in at.values()])
-    scores, costs = task.true(task.nearest(points))
-    found: dict[str, Any] = {"kappa": kappa, "noise": mind.noise(made) * kappa**2, "size": len(ei), "seconds": seconds}
-    for k, (name, i) in enumerate(at.items()):
-        found["chosen" if k == 0 else name] = [ei[i], cost[i], gain[i], spent[i],
-                       (scores[k] - task.yardstick.low) / unit, price * costs[k] / unit]  # fmt: skip
-    found["most"] = [ei[allowed].max(), gain[allowed].max()]
-    return _rounded(found), at[rule]
-
-
-def _rounded(found: dict[str, Any]) -> dict[str, Any]:
-    return {k: [float(f"{x:.4g}") for x in v] if isinstance(v, list) else float(f"{v:.4g}") for k, v in found.items()}
+LONGEST, FARTHEST = 40, 2.5
+SHARES = (1.0, 0.6, 0.4, 0.25, 0.15)
+"""Of the expected improvement that may be counted on."""
 
 
 def _mean(e: Any, g: Any) -> Any:
@@ -121,69 +46,172 @@ def _geometric(e: Any, g: Any) -> Any:
 
 
 RULES: dict[str, Any] = {
-    "mix": lambda e, c, g, d, kappa, runs: _mean(e, g) / np.sqrt(c * d),
-    "mix-less": lambda e, c, g, d, kappa, runs: _mean(e, g) - np.sqrt(c * d),
-    "geo-less": lambda e, c, g, d, kappa, runs: _geometric(e, g) - np.sqrt(c * d),
-    "geo-less-2": lambda e, c, g, d, kappa, runs: (
-        _mean(e, g) / np.sqrt(c * d) if runs == 1 else _geometric(e, g) - np.sqrt(c * d)
-    ),
-    "geo-1": lambda e, c, g, d, kappa, runs: _geometric(e, g) / (np.sqrt(c * d) + kappa),
-    "geo-0.3": lambda e, c, g, d, kappa, runs: _geometric(e, g) / (np.sqrt(c * d) + 0.3 * kappa),
-    "mix-1": lambda e, c, g, d, kappa, runs: _mean(e, g) / (np.sqrt(c * d) + kappa),
-    "mix-0.3": lambda e, c, g, d, kappa, runs: _mean(e, g) / (np.sqrt(c * d) + 0.3 * kappa),
-    "ens-less": lambda e, c, g, d, kappa, runs: e - c,
-    "net-less": lambda e, c, g, d, kappa, runs: g - d,
-    "ens": lambda e, c, g, d, kappa, runs: e / (c + 0.001),
+    "mix": lambda e, c, g, d, kappa: _mean(e, g) / np.sqrt(c * d),
+    "mix-1": lambda e, c, g, d, kappa: _mean(e, g) / (np.sqrt(c * d) + kappa),
+    "mix-less": lambda e, c, g, d, kappa: _mean(e, g) - np.sqrt(c * d),
+    "geo-1": lambda e, c, g, d, kappa: _geometric(e, g) / (np.sqrt(c * d) + kappa),
+    "geo-less": lambda e, c, g, d, kappa: _geometric(e, g) - np.sqrt(c * d),
+    "ens": lambda e, c, g, d, kappa: e / (c + 0.001),
+    "ens-less": lambda e, c, g, d, kappa: e - c,
+    "net": lambda e, c, g, d, kappa: g / d,
+    "net-less": lambda e, c, g, d, kappa: g - d,
 }
-"""What ranks.  e, g: expected improvement of ensemble and network;  c, d: their prices of a run."""
-SHOWN = ("mix-less", "geo-less", "ens-less", "net-less")
+"""What ranks.  e, g: expected improvement of ensemble and network;  c, d: their prices;  kappa: of a typical run."""
 
 
-def job_of(job: tuple[Any, ...]) -> dict[str, Any] | None:
-    name, data, weights, level, seed, told, longest, until, rule = job
-    if time.time() > until:
-        return None
+def path(task: Task, level: float, seed: int, rule: str, *, told: bool) -> dict[str, Any]:
+    """One play."""
+    bench, price = Bench(task, seed, LONGEST), task.price(level)
+    question = Question(task.space, price, task.score_range, seed_on(task, seed), LONGEST)
+    tuner = tuner_for(question, **({} if told else {"score_range": None}))
+    known, unit = task.yardstick, task.yardstick.range
+    steps: list[list[float]] = []
+    returned: list[int] = []
+    while len(bench.trials) < LONGEST and price * tuner.total_cost < FARTHEST * unit:
+        if not bench.trials:
+            chosen = tuner.ask()
+        else:
+            position = tuner.position()
+            values = expectations(position, price * typical(bench), unit)
+            at = int(np.where(position.excluded, -np.inf, RULES[rule](**values)).argmax())
+            steps.append([float(f"{np.broadcast_to(v, len(values['e']))[at]:.5g}") for v in values.values()])
+            chosen = train_at(position, at, position.stop_value)
+            tuner.adopt(chosen)
+        score, spent = bench(chosen.params)
+        tuner.tell(chosen, score=score, cost=spent)
+        returned.append(int(tuner.best.trial))
+    return {
+        "rule": rule, "task": task.name, "family": task.family, "level": level, "seed": seed, "told": told,
+        "star": (dict(known.star)[level] - known.low) / unit, "ref": (known.reference(level) - known.low) / unit,
+        "true": [(trial.true - known.low) / unit for trial in bench.trials], "returned": returned,
+        "paid": [price * trial.cost / unit for trial in bench.trials], "steps": steps,
+    }  # fmt: skip
+
+
+def typical(bench: Bench) -> float:
+    """The geometric mean of the costs so far."""
+    return float(np.exp(np.mean([np.log(trial.cost) for trial in bench.trials])))
+
+
+def expectations(position: Any, kappa: float, unit: float) -> dict[str, Any]:
+    """What the ensemble (e, c) and the network (g, d) expect at all candidates."""
+    terms, scale = position.problem.terms, position.problem.score_scale.unit / unit
+    second = position.state.second
+    alone = replace(position.state, feasibility=position.feasibility, second=None, realised=1.0)
+    return {
+        "e": expected_improvement(alone, terms) * scale,
+        "c": run_price(alone, terms) * scale,
+        "g": second.improvement * scale * (1.0 if position.feasibility is None else position.feasibility),
+        "d": second.price * scale,
+        "kappa": kappa / unit,
+    }
+
+
+def job_of(job: tuple[Any, ...]) -> dict[str, Any]:
+    """One play, in a process of its own."""
     from benchmark_tasks import named_task
 
-    return path(named_task(name, data), loaded(weights), level, seed, told, longest, rule)
+    name, data, weights, level, seed, rule, told = job
+    using(loaded(weights))
+    return path(named_task(name, data), level, seed, rule, told=told)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", required=True)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--each", type=int, default=8, help="tasks per family")
-    parser.add_argument("--longest", type=int, default=LONGEST)
-    parser.add_argument("--told", default="true", choices=["true", "false", "half"])
-    parser.add_argument("--seconds", type=float, default=1e9, help="start no play after so long")
-    parser.add_argument("--families", default="")
-    parser.add_argument("--rules", default="mix", help=f"of {', '.join(RULES)}")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    asked = parser.parse_args()
-    from benchmark_tasks import FOLDS, all_names
+def play_all(asked: argparse.Namespace) -> None:
+    """All plays, each with the network of its fold."""
+    from benchmark_tasks import FOLDS
 
-    members: dict[str, list[str]] = {}
-    for name in all_names(asked.data):
-        members.setdefault(name.split("-")[0], []).append(name)
-    tasks = {f: n[:: max(1, len(n) // asked.each)][: asked.each] for f, n in members.items()}
-    wanted = asked.families.split(",") if asked.families else [f for fs in FOLDS.values() for f in fs]
+    tasks = chosen_tasks(asked.data, asked.each)
     jobs = [
-        (name, asked.data, str(Path(asked.weights) / f"{fold}.surrogate"), level, seed,
-         asked.told == "true" or (asked.told == "half" and (number + seed + LEVELS.index(level)) % 2 == 0), asked.longest, time.time() + asked.seconds, rule)
-        for rule in asked.rules.split(",") for seed in range(asked.seeds) for number in range(asked.each) for level in LEVELS
-        for fold, families in FOLDS.items() for family in families if family in wanted
+        (name, asked.data, str(asked.weights / f"{fold}.surrogate"), level, seed, rule,
+         asked.told == "true" or (asked.told == "half" and (number + seed + LEVELS.index(level)) % 2 == 0))
+        for rule in asked.rules.split(",") for seed in range(asked.seeds) for number in range(asked.each)
+        for level in LEVELS for fold, families in FOLDS.items() for family in families
         for name in tasks[family][number : number + 1]
     ]  # fmt: skip
     with multiprocessing.get_context("spawn").Pool(asked.workers) as pool, asked.out.open("w") as out:
         for found in pool.imap_unordered(job_of, jobs, chunksize=1):
-            if found is not None:
-                out.write(json.dumps(found) + "\n")
-                out.flush()
+            out.write(json.dumps(found) + "\n")
+            out.flush()
 
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments" / "surrogate"))
+def captured_after(play: dict[str, Any]) -> Any:
+    """What stopping after each number of runs would have captured."""
+    worth = np.array(play["true"])[play["returned"]] - np.cumsum(play["paid"])
+    return (worth - play["ref"]) / (play["star"] - play["ref"])
+
+
+def stop_at(play: dict[str, Any], share: float) -> int:
+    """The number of runs after which this share of the mean expected improvement is not worth the price."""
+    for made, (e, c, g, d, _) in enumerate(play["steps"], start=1):
+        if share * _mean(e, g) <= np.sqrt(c * d):
+            return made
+    return len(play["true"])
+
+
+def row(plays: Sequence[dict[str, Any]], runs_of: Callable[[dict[str, Any]], int]) -> tuple[Any, Any]:
+    """Captured and runs at each level, families weighing alike."""
+    found: dict[tuple[str, float], list[tuple[float, int]]] = {}
+    for play in plays:
+        runs = runs_of(play)
+        found.setdefault((play["family"], play["level"]), []).append((captured_after(play)[runs - 1], runs))
+    means = [[np.mean(of, axis=0) for (_, level), of in found.items() if level == at] for at in LEVELS]
+    return tuple(np.array([np.mean(at, axis=0) for at in means]).T)
+
+
+def report(file: Path) -> None:
+    """Stopping rules on the same plays; of expected improvements, what was realised."""
+    every = [json.loads(line) for line in file.read_text().splitlines()]
+    for rule in dict.fromkeys(play["rule"] for play in every):
+        plays = [play for play in every if play["rule"] == rule]
+        print(f"{rule}, {len(plays)} plays: captured, and runs")
+        shown: dict[str, Callable[[dict[str, Any]], int]] = {
+            "the first run alone": lambda play: 1,
+            **{f"{share:g} of the expected": (lambda play, share=share: stop_at(play, share)) for share in SHARES},
+            "the best moment": lambda play: int(captured_after(play).argmax()) + 1,
+        }
+        for name, runs_of in shown.items():
+            captured, runs = row(plays, runs_of)
+            print(f"  {name:22s}", *(f"{x:6.3f}" for x in captured), "  ", *(f"{x:5.1f}" for x in runs))
+        reliability(plays)
+
+
+def reliability(plays: Sequence[dict[str, Any]]) -> None:
+    """By how much runs were expected to pay, how much they did, and how many did."""
+    rows = []
+    for play in plays:
+        score = np.array(play["true"])[play["returned"]]
+        for made, (e, c, g, d, _) in enumerate(play["steps"], start=1):
+            rows.append((_mean(e, g) / np.sqrt(c * d), score[made] - score[made - 1], play["paid"][made], _mean(e, g)))
+    ratio, gained, paid, hoped = np.array(rows).T
+    print("  expected over price    runs   gained over price   gained over expected   runs that paid")
+    edges = (0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 5.0, 15.0, np.inf)
+    for low, high in itertools.pairwise(edges):
+        of = (ratio >= low) & (ratio < high)
+        if of.any():
+            got = gained[of].sum()
+            print(f"  {low:5g} to {high:5g}      {of.sum():8d}   {got / paid[of].sum():14.2f}"
+                  f"   {got / hoped[of].sum():18.2f}   {np.mean(gained[of] > paid[of]):15.0%}")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest="what", required=True)
+    playing = kinds.add_parser("play")
+    playing.add_argument("--data", required=True)
+    playing.add_argument("--out", type=Path, required=True)
+    playing.add_argument("--weights", type=Path, default=WEIGHTS)
+    playing.add_argument("--seeds", type=int, default=2)
+    playing.add_argument("--each", type=int, default=8, help="tasks per family")
+    playing.add_argument("--told", default="half", choices=["true", "false", "half"], help="the range of scores")
+    playing.add_argument("--rules", default="mix", help=f"of {', '.join(RULES)}")
+    playing.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    kinds.add_parser("report").add_argument("file", type=Path)
+    asked = parser.parse_args()
+    if asked.what == "report":
+        report(asked.file)
+    else:
+        play_all(asked)
+
 
 if __name__ == "__main__":
     main()

@@ -2,8 +2,8 @@
 
     python experiments/surrogate/live.py --out FILE.npz [--seconds 500] [--workers 15]
 
-None of these models is one of the benchmark's.  Every piece has an algorithm, a data set, a measure of its own, and some
-of the algorithm's parameters, each within an interval of its own; a simple tuner trains it, as in `tables`.
+None of these models is one of the benchmark's.  Every piece has an algorithm, a data set, a measure of its own, and
+some of the algorithm's parameters, each within an interval of its own; a simple tuner trains it, as in `tables`.
 """
 
 from __future__ import annotations
@@ -114,8 +114,9 @@ def made_data(rng: np.random.Generator, regression: bool) -> tuple[np.ndarray, .
         elif which == 2:
             x, y = datasets.make_friedman2(rows, noise=rng.uniform(0, 200), random_state=seed)
         else:
-            x, y = datasets.make_regression(rows, columns, n_informative=max(1, columns // 2), noise=rng.uniform(0, 100),
-                                            effective_rank=None, random_state=seed)  # fmt: skip
+            x, y = datasets.make_regression(
+                rows, columns, n_informative=max(1, columns // 2), noise=rng.uniform(0, 100), random_state=seed
+            )
         y = (y - y.mean()) / y.std()
     else:
         which = rng.integers(8)
@@ -139,8 +140,20 @@ def made_data(rng: np.random.Generator, regression: bool) -> tuple[np.ndarray, .
 
 def model_of(algorithm: str, p: dict[str, Any], columns: int) -> Any:
     """The estimator of a configuration."""
-    from sklearn import cluster, decomposition, discriminant_analysis, ensemble, gaussian_process, kernel_approximation
-    from sklearn import kernel_ridge, linear_model, pipeline, preprocessing, svm, tree
+    from sklearn import (
+        cluster,
+        decomposition,
+        discriminant_analysis,
+        ensemble,
+        gaussian_process,
+        kernel_approximation,
+        kernel_ridge,
+        linear_model,
+        pipeline,
+        preprocessing,
+        svm,
+        tree,
+    )
 
     def reduced() -> Any:
         return decomposition.PCA(min(p.pop("components"), columns), random_state=0)

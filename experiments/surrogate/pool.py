@@ -71,7 +71,7 @@ def yardsticks(score: Tensor, log_cost: Tensor, even: int) -> tuple[Tensor, Tens
 
 
 def bent(pool: Pool) -> Pool:
-    """Real tasks with their scores bent upwards or downwards, every other one left as it is: order stays, shape does not.
+    """Real tasks with their scores bent upwards or downwards, every other one as it is: order stays, shape does not.
 
     Between its lowest and highest score a task becomes (exp(a z) - 1) / (exp(a) - 1), beyond them it stays straight.
     """

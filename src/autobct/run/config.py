@@ -17,7 +17,7 @@ from autobct.run.reading import Reading
 from autobct.run.rows import read_table
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.run.toml_table import TomlTable, duration, flag, mapping, names, number, one_of, pair, text, whole
-from autobct.tuning.checks import PAPER
+from autobct.tuning.checks import ENSEMBLE, PAPER
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table as Rows
 from autobct.tuning.units.price import parse_price
@@ -172,7 +172,7 @@ def _tuning(top: TomlTable) -> dict[str, Any]:
         "cost_range": top.get("cost_range", _range("cost_range", least=0.0)),
         "direction": top.get("direction", one_of("maximize", "minimize")),
         "recall": top.get("recall", flag),
-        "prior": top.get("prior", one_of(PAPER, *PAPER_PRIORS)),
+        "prior": top.get("prior", one_of(PAPER, ENSEMBLE, *PAPER_PRIORS)),
         "guess": top.get("guess", mapping),
         "guess_strength": top.get("guess_strength", number),
         "increases_cost": top.get("increases_cost", names),

@@ -11,14 +11,17 @@ from autobct.tuning.space.space import Space
 PAPER = "paper"
 """As a prior: the paper's bases and fixed scale, in ranges that may still be widened."""
 
+ENSEMBLE = "ensemble"
+"""As a prior: the default without the learned surrogate, the ensemble of response surfaces alone."""
+
 
 def stated_prior(told: object, space: Space) -> Prior | None:
-    """A prior of the user's, or None where it comes from the space: for `PAPER` and if nothing was said."""
-    if told is None or (isinstance(told, str) and told == PAPER):
+    """A prior of the user's; None where it comes from the space: for `PAPER`, `ENSEMBLE` and if nothing was said."""
+    if told is None or (isinstance(told, str) and told in (PAPER, ENSEMBLE)):
         return None
     prior = PAPER_PRIORS.get(told) if isinstance(told, str) else told
     if not isinstance(prior, Prior):
-        names = ", ".join(map(repr, [PAPER, *PAPER_PRIORS]))
+        names = ", ".join(map(repr, [PAPER, ENSEMBLE, *PAPER_PRIORS]))
         raise (ValueError if isinstance(told, str) else TypeError)(
             f"prior must be a Prior or one of {names}, got {told!r}; write e.g. prior='paper'"
         )

@@ -20,7 +20,7 @@ import numpy as np
 from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
-from autobct.tuning.checks import check_flag, stated_noise, stated_prior
+from autobct.tuning.checks import ENSEMBLE, check_flag, stated_noise, stated_prior
 from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
 from autobct.tuning.model.default_prior import first_belief
 from autobct.tuning.space.candidates import distinct, refinable, spread
@@ -54,6 +54,7 @@ class Stated:
     learning:     the default belief is one that learns its scale
     spreads:      candidates are an even spread, to be refined where runs turn out well
     noise:        standard deviation of one score, in the user's units; None if it is to be learned
+    second:       the learned surrogate is asked as well
     """
 
     score_scale: Scale
@@ -68,6 +69,7 @@ class Stated:
     learning: bool = False
     spreads: bool = False
     noise: float | None = None
+    second: bool = False
 
     @property
     def scores(self) -> tuple[float, float] | None:
@@ -139,7 +141,8 @@ def problem_of(
     cost_range:  costs expected from the cheapest to the most expensive params; guessed from the price if not given, or
                  (0, 1) with a prior of the user's
     prior:       a first belief of the user's, in model units, or the name of one of the paper's; "paper" for the
-                 paper's fixed scale in the stated ranges; otherwise one that learns its scale
+                 paper's fixed scale in the stated ranges; otherwise one that learns its scale, together with the
+                 learned surrogate, or without it by "ensemble"
     candidates:  controls (G, p) to choose from, or how many; the space's own if not given
     overhead:    a fixed price of every run, in units of the score range; none if not given, or OVERHEAD with a prior
     score_noise: standard deviation of a score when the same training is repeated, in units of score; "exact" for
@@ -153,12 +156,12 @@ def problem_of(
     score_range, cost_range = told.get("score_range"), told.get("cost_range")
     told_space, score_scale = Space.of(space), _score_scale(score_range, told["direction"])
     told_price = parse_price(price, stated_ends(score_scale, score_range is not None))
-    own, learning = stated_prior(prior, told_space), prior is None
+    own, learning = stated_prior(prior, told_space), prior is None or (isinstance(prior, str) and prior == ENSEMBLE)
     check_flag(told["recall"], "recall")
     hints = hints_of(
         told_space, told.get("guess"), told["guess_strength"], told["increases_cost"], told["expect_usual"]
     )
-    if prior is not None and hints != NOTHING:
+    if not learning and hints != NOTHING:
         raise ValueError(
             "guess, increases_cost and expect_usual are for the default surrogate; leave them out with a prior"
         )
@@ -177,6 +180,7 @@ def problem_of(
         learning,
         learning and candidates is None and refinable(told_space),
         stated_noise(told.get("score_noise"), learning=learning),
+        prior is None,
     )
     controls = spread(told_space, hints) if stated.spreads else _controls(told_space, candidates)
     return put(told_space, told_price, controls, stated)

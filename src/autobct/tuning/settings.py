@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from autobct.tuning.checks import PAPER
+from autobct.tuning.checks import ENSEMBLE, PAPER
 from autobct.tuning.problem import ScaledProblem, Stated
 from autobct.tuning.space.hints import NOTHING, Hints
 from autobct.tuning.space.row_table import Table
@@ -28,7 +28,7 @@ def settings_of(problem: ScaledProblem, **others: Any) -> dict[str, Any]:
         "score_range": [stated.score_scale.low, stated.score_scale.high] if stated.score_known else None,
         "score_scale": "log" if is_log(stated.score_scale) else "linear",
         "cost_range": _cost_range(stated),
-        "prior": "own" if stated.prior is not None else "default" if stated.learning else PAPER,
+        "prior": _prior(stated),
         "recall": stated.recall,
         "overhead": stated.overhead,
         "score_noise": stated.noise,
@@ -37,6 +37,12 @@ def settings_of(problem: ScaledProblem, **others: Any) -> dict[str, Any]:
         **_hints(stated.hints, problem),
         **others,
     }
+
+
+def _prior(stated: Stated) -> str:
+    if stated.prior is not None:
+        return "own"
+    return PAPER if not stated.learning else "default" if stated.second else ENSEMBLE
 
 
 def versions() -> dict[str, str]:

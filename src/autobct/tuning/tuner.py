@@ -193,7 +193,8 @@ class Tuner:
 
     def position(self, left: Left | None = None) -> Position:
         """The state of the tuning as the next decision sees it."""
-        return position_of(self._memory, self.candidates, self._plan.limits.max_cost, left)
+        plan = self._plan
+        return position_of(self._memory, self.candidates, plan.limits.max_cost, left, second=plan.second)
 
     def _assess_now(self) -> tuple[Assess, str]:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
@@ -287,8 +288,8 @@ class Tuner:
         """A twin for simulated tunings: its ranges are fixed, and it has few candidates, some around the best."""
         other = self.twin(fixed=True)
         if self._plan.policy is not None:  # it may count on the candidates it was given
-            return other
-        return Tuner.standing(replace(self._plan, search=SEARCHED), with_few_candidates(other.memory))
+            return Tuner.standing(replace(self._plan, second=False), other.memory)
+        return Tuner.standing(replace(self._plan, search=SEARCHED, second=False), with_few_candidates(other.memory))
 
     def result(self, why: str = "", decisions: Sequence[Decision] = (), *, deciding: float = 0.0) -> Result:
         """The result as of now; TuningError if no run has finished.

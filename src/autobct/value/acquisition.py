@@ -43,9 +43,23 @@ def incumbent_score(state: State) -> Array:
 
 
 def expected_improvement(state: State, terms: Terms) -> Array:
-    """By how much one run is expected to raise the score of the model returned, chance of finishing included."""
+    """By how much one run is expected to raise the score of the model returned, chance of finishing included.
+
+    With a second opinion: the mean of both.  What is expected of the best of many candidates is too much, as it is the
+    best partly by error: only the share `state.realised` of it is counted on.
+    """
     improvement = expected_best(state, terms) - incumbent_score(state)[..., None]
+    if state.second is not None:
+        improvement = 0.5 * (improvement + state.second.improvement)
+    if state.kept.shape[-1]:
+        improvement = state.realised * improvement
     return improvement if state.feasibility is None else np.asarray(state.feasibility * improvement)
+
+
+def expected_price(state: State, terms: Terms) -> Array:
+    """Expected price of one run; with a second opinion the geometric mean of both."""
+    price = run_price(state, terms)
+    return price if state.second is None else np.sqrt(price * state.second.price)
 
 
 def ei_per_cost(state: State, terms: Terms) -> Array:
@@ -54,7 +68,7 @@ def ei_per_cost(state: State, terms: Terms) -> Array:
     A little is added to every price: otherwise runs that cost next to nothing come first, however little they gain.
     It ranks only, and is not part of what a run has to be worth.
     """
-    improvement, price = expected_improvement(state, terms), run_price(state, terms)
+    improvement, price = expected_improvement(state, terms), expected_price(state, terms)
     if not state.kept.shape[-1]:
         return np.asarray(improvement - price)
     return np.asarray(improvement / (price + CHEAP))

@@ -18,12 +18,13 @@ from autobct.value.acquisition import (
     box_value,
     ei_per_cost,
     expected_improvement,
+    expected_price,
     gittins_index,
     incumbent_score,
     with_feasibility,
 )
 from autobct.value.lookahead.one_step import one_run_values
-from autobct.value.state import State, Terms, run_price
+from autobct.value.state import State, Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +84,7 @@ def by_ei_per_cost(state: State, terms: Terms, runs: int) -> Assessment:
     priority = ei_per_cost(state, terms)
     if not state.kept.shape[-1]:
         return Assessment.by_value(priority)
-    improves_by = expected_improvement(state, terms) - run_price(state, terms)
+    improves_by = expected_improvement(state, terms) - expected_price(state, terms)
     return Assessment(np.asarray(incumbent_score(state)[..., None] + improves_by), priority)
 
 

@@ -53,6 +53,17 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Opinion:
+    """What another surrogate expects of one run at each candidate, in model units.  (G,) each.
+
+    improvement: of the score of the model that would be returned, if the run finishes;  price: of the run
+    """
+
+    improvement: Array
+    price: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class State:
     """The belief at G candidate controls.
 
@@ -61,6 +72,8 @@ class State:
     kept:                     (..., M) indices of the candidates whose trained model may be returned; -1: none
     feasibility:              (..., G) probability that a run finishes; None where that is no question
     last:                     (..., G) where a run would be the last, as no other fits a limit after it; None: nowhere
+    second:                   what another surrogate expects of one run; None if there is none
+    realised:                 share of an expected improvement that the best of many candidates turns out to bring
     """
 
     score: Gaussian
@@ -70,6 +83,8 @@ class State:
     kept: Indices
     feasibility: Array | None = None
     last: NDArray[np.bool_] | None = None
+    second: Opinion | None = None
+    realised: float = 1.0
 
     @property
     def size(self) -> int:

@@ -16,8 +16,9 @@ from autobct.tuning.decide.position import Position, assessed, picked, train_at
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.problem import ScaledProblem, at_price
 from autobct.tuning.units.price import Price
+from autobct.value.acquisition import expected_price
 from autobct.value.assessment import Assess, Assessment
-from autobct.value.state import run_price, score_gains, variance
+from autobct.value.state import score_gains, variance
 
 _STEP, _FARTHEST = 4.0, 1e9  # a break-even price is looked for by factors of 4, up to a billion times off
 _HALVINGS = 16  # of a factor of 4: the price to four digits
@@ -105,7 +106,7 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
     chosen, _ = picked(position, found)
     possible = bool(found.value[chosen] > -np.inf)
     unit, sds = problem.score_scale.unit, _score_sds(position)
-    prices = run_price(state, problem.terms)
+    prices = expected_price(state, problem.terms)
     costs = problem.cost_scale.to_raw(np.asarray((prices - problem.terms.overhead) / problem.terms.price))
     low, high = _cost_interval(position, chosen)
     return Explanation(

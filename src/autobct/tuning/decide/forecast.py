@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, whole_number
+from autobct.tuning.decide.decision import Train
 from autobct.tuning.model.truth import DrawnTruth, drawn_truths
 from autobct.tuning.units.limits import Left
 
@@ -119,7 +120,9 @@ def forecast(tuner: Tuner, draws: int | None, left: Left | None, seed: int) -> F
     whole_number(seed, "seed", example=0, least=0)
     rng = np.random.default_rng((seed, len(tuner.history)))
     start = tuner.simulation()
-    start.ask(left)  # the same in all games
+    decision = tuner.peek(left)  # the same in all games
+    if isinstance(decision, Train):
+        start.adopt(decision)
     bounded = replace(start.known, problem=replace(start.problem, stated=tuner.problem.stated))
     truths = drawn_truths(bounded, MOST_DRAWS if draws is None else draws, rng=rng)
     played: list[tuple[float, float, int, bool]] = []

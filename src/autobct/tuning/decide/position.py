@@ -17,9 +17,9 @@ from autobct.belief.arrays import Array
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.limits import Left, Mask
-from autobct.value.acquisition import expected_improvement, incumbent_score
+from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
-from autobct.value.state import State, run_price
+from autobct.value.state import Opinion, State, Terms
 
 _DUST = 1e-12  # a gain below it, in score ranges, is rounding
 
@@ -78,9 +78,17 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     problem: the same at another price, if not the position's own
     """
     terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
-    state = replace(position.state, feasibility=position.feasibility, last=last)
+    state = replace(position.state, feasibility=position.feasibility, last=last, second=_second(position, terms))
     found = _checked(policy(state, terms, position.asked), state.size)
     return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (found.value, found.priority)))
+
+
+def _second(position: Position, terms: Terms) -> Opinion | None:
+    """The second opinion at a price that may be another one than it was formed at."""
+    second, own = position.state.second, position.problem.terms
+    if second is None or terms is own:
+        return second
+    return replace(second, price=(second.price - own.overhead) * (terms.price / own.price) + terms.overhead)
 
 
 def _checked(found: object, size: int) -> Assessment:
@@ -135,7 +143,7 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
     The gain is what V exceeds stopping by, and the price: above the price exactly where V is above stopping.
     """
     problem, state = position.problem, position.state
-    price = float(run_price(state, problem.terms)[chosen])
+    price = float(expected_price(state, problem.terms)[chosen])
     gain = price + (value - position.stop_value)
     cost = (price - problem.terms.overhead) / problem.terms.price
     return Train(

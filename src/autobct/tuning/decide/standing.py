@@ -19,6 +19,7 @@ from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import score_at, to_scores
 from autobct.tuning.model.feasibility import chances
+from autobct.tuning.model.opinion import REALISED, second_opinion
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.candidates import distinct
 from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
@@ -141,8 +142,19 @@ def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = 
     return keep(replace(state, score=_known(state.score, known)) if known else state, followed)
 
 
-def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, left: Left | None = None) -> Position:
-    """Where we stand, for a decision.  left: the most that the next run may cost, besides what max_cost leaves."""
+def position_of(
+    memory: Memory,
+    candidates: Candidates,
+    max_cost: float | None,
+    left: Left | None = None,
+    *,
+    second: bool = True,
+) -> Position:
+    """Where we stand, for a decision.
+
+    left:   the most that the next run may cost, besides what max_cost leaves
+    second: whether the learned surrogate is asked as well, where the default surrogate is
+    """
     left = tightest(left, _budget(memory, max_cost))
     state, problem = state_of(memory, candidates), candidates.problem
     size = len(problem.controls)
@@ -159,7 +171,7 @@ def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, 
     learned = memory.known.evidence
     return Position(
         problem=problem,
-        state=state,
+        state=with_opinion(memory, candidates, state) if second else replace(state, realised=_realised(problem)),
         excluded=excluded,
         last=last,
         asked=memory.asked,
@@ -171,6 +183,25 @@ def position_of(memory: Memory, candidates: Candidates, max_cost: float | None, 
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
     )
+
+
+def with_opinion(memory: Memory, candidates: Candidates, state: State) -> State:
+    """The state with the opinion of the learned surrogate, which sees no use in making a run again."""
+    problem = candidates.problem
+    if _realised(problem) == 1.0:
+        return state
+    pending = [train.control for train in memory.pending.values()]
+    second = second_opinion(problem, memory.runs, pending, problem.controls)
+    if second is not None:
+        again = [candidates.places[place] for place in memory.finished]
+        again += [candidates.places[place_of(control)] for control in pending]
+        second.improvement[again] = 0.0
+    return replace(state, second=second, realised=_realised(problem))
+
+
+def _realised(problem: ScaledProblem) -> float:
+    """Share of expected improvements that is counted on: all of it without the learned surrogate."""
+    return REALISED if problem.stated.second and problem.terms.recall else 1.0
 
 
 def run_at(memory: Memory, control: Array) -> Train:

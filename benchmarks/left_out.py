@@ -1,0 +1,127 @@
+"""Families left out: the default tuner on twelve families of tasks, each with a network that has never seen the family.
+
+    python benchmarks/left_out.py --data FOLDER [--each 8] [--seeds 1] [--settings '[{}, {"told": false}]']
+
+FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  --weights is the folder of the
+networks of the four folds (experiments/surrogate/weights).  Settings are those of `autobct.Tuner`, e.g.
+{"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tasks import LEVELS, autobct_tuner, play
+
+from autobct.belief.surrogate.network import Network
+from autobct.maps.surrogates import read_surrogate
+from autobct.tuning.model import opinion
+
+_HERE = Path(__file__).resolve().parents[1]
+WEIGHTS = _HERE / "experiments" / "surrogate" / "weights"
+sys.path.insert(0, str(_HERE / "experiments" / "surrogate"))
+
+Row = tuple[str, str, float, int, float, int, float]
+"""Task, family, level, seed, captured, trials, CPU seconds per decision."""
+
+
+@cache
+def loaded(file: str) -> Network:
+    """The network of a file."""
+    return read_surrogate(Path(file).read_bytes())[0]
+
+
+def using(network: Network) -> None:
+    """From now on the learned surrogate of this process is another one."""
+    opinion.shipped_surrogate = lambda: network
+
+
+def played(job: tuple[str, str, str, dict[str, Any], float, int]) -> Row:
+    """One play."""
+    name, data, weights, settings, level, seed = job
+    from benchmark_tasks import named_task
+
+    using(loaded(weights))
+    task, told = named_task(name, data), dict(settings)
+    if not told.pop("told", True):
+        told["score_range"] = None
+    outcome = play(autobct_tuner(**told), task, level, seed)
+    return name, task.family, level, seed, outcome.captured, outcome.trials, outcome.seconds
+
+
+def chosen_tasks(data: str, each: int) -> dict[str, list[str]]:
+    """So many tasks of each family, evenly over all there are."""
+    from benchmark_tasks import all_names
+
+    members: dict[str, list[str]] = {}
+    for name in all_names(data):
+        members.setdefault(name.split("-")[0], []).append(name)
+    return {family: names[:: max(1, len(names) // each)][:each] for family, names in members.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--weights", type=Path, default=WEIGHTS)
+    parser.add_argument("--settings", default="{}", help="JSON; several in a list")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--each", type=int, default=8, help="tasks per family")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no play after so long")
+    parser.add_argument("--out", type=Path, help="one line of JSON for every play is added")
+    asked = parser.parse_args()
+    from benchmark_tasks import FOLDS
+
+    tasks, variants, begin = chosen_tasks(asked.data, asked.each), json.loads(asked.settings), time.monotonic()
+    for settings in variants if isinstance(variants, list) else [variants]:
+        jobs = [
+            (name, asked.data, str(asked.weights / f"{fold}.surrogate"), settings, level, seed)
+            for seed in range(asked.seeds) for number in range(asked.each) for level in LEVELS
+            for fold, families in FOLDS.items() for family in families
+            for name in tasks.get(family, [])[number : number + 1]
+        ]  # fmt: skip
+        rows: list[Row] = []
+        with multiprocessing.get_context("spawn").Pool(asked.workers) as pool:
+            for row in pool.imap_unordered(played, jobs, chunksize=2):
+                rows.append(row)
+                if asked.out is not None:
+                    with asked.out.open("a") as file:
+                        file.write(json.dumps([settings, *row]) + "\n")
+                if time.monotonic() - begin > asked.seconds:
+                    pool.terminate()
+                    break
+        report(settings, rows)
+
+
+def report(settings: Any, rows: Sequence[Row]) -> None:
+    """Captured and trials of each family at each level, and the mean over families."""
+    print(json.dumps(settings))
+    means = []
+    for family in dict.fromkeys(row[1] for row in rows):
+        of = [[row for row in rows if row[1] == family and row[2] == level] for level in LEVELS]
+        if not all(of):
+            continue
+        means.append([np.mean([r[4] for r in at]) for at in of])
+        print(f"{family:14s} {len({r[0] for r in of[0]}):3d} " + " ".join(f"{m:6.3f}" for m in means[-1])
+              + "   " + " ".join(f"{np.mean([r[5] for r in at]):5.1f}" for at in of), flush=True)  # fmt: skip
+    errors = np.std(means, axis=0) / np.sqrt(max(len(means) - 1, 1))
+    print(f"{'mean':14s}     " + " ".join(f"{m:6.3f}" for m in np.mean(means, axis=0))
+          + "   +- " + " ".join(f"{e:.3f}" for e in errors), flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

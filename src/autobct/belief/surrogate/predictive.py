@@ -1,0 +1,190 @@
+"""What the network makes of the runs so far: a distribution of score and cost at any candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autobct.belief.arrays import Array
+from autobct.belief.surrogate.encoding import (
+    CONTEXT,
+    COST_EDGES,
+    COST_UNIT,
+    OUTCOME,
+    SCORE_EDGES,
+    SCORE_UNIT,
+    SLOT,
+    SLOTS,
+    Layout,
+    Rows,
+    slots_of,
+    squash,
+    unsquash,
+)
+from autobct.belief.surrogate.network import COST_BINS, SCORE_BINS, Context, Network
+
+SCORES = unsquash((SCORE_EDGES[1:] + SCORE_EDGES[:-1]) / 2)
+"""Middles of the bins of the score, in prices of a run above the best one."""
+COSTS = np.exp((COST_EDGES[1:] + COST_EDGES[:-1]) / 2)
+"""Middles of the bins of the cost, over the geometric mean so far."""
+
+_TAIL = 0.005  # so much at the top of a distribution of scores is not counted on
+_MOST, _ENOUGH = 0.5, 3  # largest unit, in the range of that many scores or more
+_FINISHED, _FAILED, _GUESS, _CONTEXT, _OBSERVED = 2, 3, 4, 5, 6  # columns of an outcome
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """Runs as the network is shown them, in any units of score and cost; at least one has finished.
+
+    controls: (n, p);  scores: (n,) higher is better, nan where a run failed;  costs: (n,) positive
+    price:    score per cost;  ends: lowest and highest score, if known;  guess: (p,) a control held to be good
+    """
+
+    controls: Array
+    scores: Array
+    costs: Array
+    price: float
+    ends: tuple[float, float] | None = None
+    guess: Array | None = None
+
+    @property
+    def finished(self) -> Array:
+        """(n,) whether a run finished."""
+        return np.isfinite(self.scores)
+
+    @property
+    def mean_log_cost(self) -> float:
+        """Of the runs that finished."""
+        return float(np.log(self.costs[self.finished]).mean())
+
+    @property
+    def unit(self) -> float:
+        """kappa: the price of a typical run, in score; less where that exceeds what scores differ by.
+
+        The network has learned from prices up to a third of the range of scores.
+        """
+        widths = [] if self.ends is None else [self.ends[1] - self.ends[0]]
+        if self.finished.sum() >= _ENOUGH:
+            widths.append(float(np.nanmax(self.scores) - np.nanmin(self.scores)))
+        widest = [_MOST * width for width in widths if width > 0]
+        return min([self.price * float(np.exp(self.mean_log_cost)), *widest])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NetworkPosterior:
+    """The network's predictions after some runs.  Scores are above the best one seen, in prices of a typical run."""
+
+    network: Network
+    layout: Layout
+    shown: Shown
+    context: Rows
+    memory: Context
+
+    @classmethod
+    def after(cls, network: Network, layout: Layout, shown: Shown) -> NetworkPosterior:
+        """After these runs."""
+        context = _context(layout, shown)
+        heads = [_special(layout, None, context)]
+        if shown.guess is not None:
+            heads.append(_special(layout, shown.guess, context))
+        runs = np.concatenate([*heads, _rows(layout, shown.controls, _outcomes(shown), context)])
+        return cls(network, layout, shown, context, network.read(runs, len(heads)))
+
+    def scores(self, controls: Array, *, observed: bool = False) -> Array:
+        """Probabilities of the bins `SCORES` of the true score, or of one that a run would show.  (G, bins)."""
+        return _softmax(self._logits(controls, observed=observed)[:, :SCORE_BINS])
+
+    def means(self, controls: Array) -> Array:
+        """Expected true scores.  (G,)."""
+        return np.asarray(self.scores(controls) @ SCORES)
+
+    def noise(self) -> float:
+        """Variance of an observed score about the true one, as a typical run has it."""
+        controls = self.shown.controls[self.shown.finished]
+        more = _width(self.scores(controls, observed=True)) - _width(self.scores(controls))
+        return float(np.median(np.maximum(more, 0.0)))
+
+    def improvement_and_cost(self, controls: Array) -> tuple[Array, Array]:
+        """Expected improvement on the best of the runs, in score, and expected cost, at candidates (G, p).
+
+        A noisy run moves the estimate less than a score does: outcomes are drawn in by as much.
+        """
+        logits = self._logits(controls)
+        shares = _without_tail(_softmax(logits[:, :SCORE_BINS]))
+        costs = _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS]) @ COSTS
+        best = self.means(self.shown.controls[self.shown.finished]).max()
+        middle, width = (shares @ SCORES)[:, None], _width(shares)[:, None]
+        moved = middle + np.sqrt(width / (width + self.noise() + 1e-12)) * (SCORES - middle)
+        gains = np.sum(shares * np.maximum(moved - best, 0.0), axis=1)
+        return gains * self.shown.unit, np.asarray(costs * np.exp(self.shown.mean_log_cost))
+
+    def expected(self, controls: Array) -> tuple[Array, Array]:
+        """Expected score and cost, in the units of the runs.  controls: (G, p)."""
+        logits = self._logits(controls)
+        best = np.nanmax(self.shown.scores)
+        costs = _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS]) @ COSTS
+        scores = best + self.shown.unit * (_softmax(logits[:, :SCORE_BINS]) @ SCORES)
+        return np.asarray(scores), np.asarray(costs * np.exp(self.shown.mean_log_cost))
+
+    def _logits(self, controls: Array, *, observed: bool = False) -> Array:
+        asked = np.zeros((len(controls), OUTCOME), dtype=np.float32)
+        asked[:, _OBSERVED] = observed
+        return self.network.predict(self.memory, _rows(self.layout, controls, asked, self.context)).astype(np.float64)
+
+
+def _context(layout: Layout, shown: Shown) -> Rows:
+    """What is known of the whole tuning.  (CONTEXT,)."""
+    context = np.zeros(CONTEXT, dtype=np.float32)
+    context[0], context[4] = np.log1p(len(shown.scores)) / 4.0, min(layout.dim, SLOTS) / 10.0
+    if shown.ends is not None:
+        (low, high), unit = shown.ends, shown.unit
+        room = np.clip((high - np.nanmax(shown.scores)) / unit, -1e5, 1e5)
+        context[1] = 1.0
+        context[2] = np.clip(np.log(max((high - low) / unit, 1e-9)), -4.0, 14.0) / SCORE_UNIT
+        context[3] = squash(np.asarray(room)) / SCORE_UNIT
+    return context
+
+
+def _outcomes(shown: Shown) -> Rows:
+    """What the runs showed.  (n, OUTCOME)."""
+    outcomes, finished = np.zeros((len(shown.scores), OUTCOME), dtype=np.float32), shown.finished
+    away = np.where(finished, shown.scores - np.nanmax(shown.scores), 0.0) / shown.unit
+    outcomes[:, 0] = squash(away) / SCORE_UNIT
+    outcomes[:, 1] = np.clip(np.log(shown.costs) - shown.mean_log_cost, -8.0, 8.0) / COST_UNIT
+    outcomes[:, _FINISHED], outcomes[:, _FAILED] = finished, ~finished.astype(bool)
+    return outcomes
+
+
+def _special(layout: Layout, guess: Array | None, context: Rows) -> Rows:
+    """A row that is no run: the context, or the guess.  (1, INPUTS)."""
+    outcome = np.zeros((1, OUTCOME), dtype=np.float32)
+    outcome[0, _CONTEXT if guess is None else _GUESS] = 1.0
+    row = _rows(layout, np.full((1, layout.dim), 0.5) if guess is None else guess[None], outcome, context)
+    if guess is None:
+        row[:, : SLOTS * SLOT : SLOT] = 0.0
+    return row
+
+
+def _rows(layout: Layout, controls: Array, outcomes: Rows, context: Rows) -> Rows:
+    """(n, INPUTS)."""
+    slots = slots_of(layout, np.asarray(controls, dtype=np.float32))
+    return np.concatenate([slots, outcomes, np.tile(context, (len(controls), 1))], axis=1).astype(np.float32)
+
+
+def _without_tail(shares: Array) -> Array:
+    above = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1]
+    return np.where(above > _TAIL, shares, 0.0)
+
+
+def _width(shares: Array) -> Array:
+    """Squared half width of the central 68 %.  (G,)."""
+    cdf = np.cumsum(shares, axis=1)
+    low, high = (SCORES[np.argmax(cdf >= level, axis=1)] for level in (0.16, 0.84))
+    return np.asarray(np.square((high - low) / 2.0))
+
+
+def _softmax(logits: Array) -> Array:
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))

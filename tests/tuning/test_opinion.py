@@ -1,0 +1,148 @@
+"""The learned surrogate beside the ensemble: when it is asked, what it is shown, and what becomes of its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autobct
+from autobct import Categorical, Float, Int, Train, Tuner
+from autobct.maps.container import MapFileError
+from autobct.maps.surrogates import read_surrogate
+from autobct.tuning.model import opinion
+from autobct.tuning.model.opinion import REALISED, layout_of
+from autobct.tuning.units.price import parse_price
+from autobct.value.acquisition import expected_improvement, expected_price
+from autobct.value.state import run_price
+
+SPACE = {"rate": Float(1e-4, 1.0, log=True), "size": Int(8, 256, log=True), "kind": Categorical(["a", "b"])}
+
+
+def measured(params: Mapping[str, Any]) -> tuple[float, float]:
+    score = 0.9 - 0.03 * (math.log10(params["rate"]) + 2) ** 2 - 0.02 * (params["kind"] == "b")
+    return score + 0.01 * math.log(params["size"]), params["size"] / 4.0
+
+
+def tuner_after(runs: int, **keywords: Any) -> Tuner:
+    tuner = Tuner(SPACE, price=1e-4, seed=3, **keywords)
+    for _ in range(runs):
+        train = tuner.ask()
+        assert isinstance(train, Train)
+        score, cost = measured(train.params)
+        tuner.tell(train, score=score, cost=cost)
+    return tuner
+
+
+def test_it_is_asked_once_a_run_has_finished() -> None:
+    assert tuner_after(0).position().state.second is None
+    position = tuner_after(2).position()
+    second = position.state.second
+    assert second is not None
+    assert second.improvement.shape == second.price.shape == (len(position.problem.controls),)
+    assert np.all(second.improvement >= 0)
+    assert np.all(second.price > 0)
+
+
+def test_values_are_the_mean_of_both_as_far_as_it_is_realised() -> None:
+    position = tuner_after(2).position()
+    terms, state = position.problem.terms, position.state
+    from dataclasses import replace
+
+    ensemble = expected_improvement(replace(state, second=None, realised=1.0), terms)
+    np.testing.assert_allclose(
+        expected_improvement(state, terms), REALISED * (ensemble + state.second.improvement) / 2, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        expected_price(state, terms), np.sqrt(run_price(state, terms) * state.second.price), rtol=1e-12
+    )
+
+
+@pytest.mark.parametrize("keywords", [{"prior": "ensemble"}, {"prior": "paper"}, {"recall": False}])
+def test_it_is_not_asked_where_something_else_was_asked_for(
+    keywords: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opinion, "shipped_surrogate", lambda: pytest.fail("asked"))
+    state = tuner_after(1, **keywords).position().state
+    assert state.second is None
+    assert state.realised == 1.0
+
+
+def test_a_run_that_was_made_or_is_under_way_is_not_made_again_for_its_sake() -> None:
+    tuner = tuner_after(3)
+    pending = tuner.ask()
+    assert isinstance(pending, Train)
+    position = tuner.position()
+    controls = position.problem.controls
+    for control in (*(run.control for run in tuner.history), pending.control):
+        at = np.flatnonzero(np.all(controls == control, axis=1))
+        assert np.all(position.state.second.improvement[at] == 0.0)
+
+
+def test_higher_is_better_or_lower_makes_no_difference() -> None:
+    up, down = tuner_after(0), Tuner(SPACE, price=1e-4, seed=3, direction="minimize")
+    for _ in range(6):
+        one, other = up.ask(), down.ask()
+        assert type(one) is type(other)
+        if not isinstance(one, Train) or not isinstance(other, Train):
+            break
+        assert one.params == other.params
+        score, cost = measured(one.params)
+        up.tell(one, score=score, cost=cost)
+        down.tell(other, score=1.0 - score, cost=cost)
+
+
+def test_failed_and_free_runs_are_shown_too() -> None:
+    tuner = tuner_after(1)
+    train = tuner.ask()
+    assert isinstance(train, Train)
+    tuner.tell(train, error="out of memory", cost=0.0)
+    second = tuner.position().state.second
+    assert second is not None
+    assert np.isfinite(second.improvement).all()
+    assert np.isfinite(second.price).all()
+
+
+def test_of_very_many_runs_the_best_and_the_latest_are_shown() -> None:
+    scores = np.array([math.nan if k % 10 == 3 else -abs(k - 20.0) for k in range(500)])
+    few = opinion._few(scores)
+    assert len(few) <= 60
+    assert 20 in few
+    assert set(range(456, 500)) <= set(few.tolist())
+    assert list(opinion._few(scores[:60])) == list(range(60))
+
+
+def test_what_is_said_of_parameters_reaches_the_network() -> None:
+    space = autobct.Space.of({**SPACE, "fixed": Int(3, 3), "depth": Int(1, 9)})
+    layout = layout_of(space, growing=(3,))
+    assert layout.whole.tolist() == [0, 1, 0, 0, 1]
+    assert layout.category.tolist() == [0, 0, 1, 1, 0]
+    assert layout.log.tolist() == [1, 1, 0, 0, 0]
+    assert layout.grows.tolist() == [0, 0, 0, 0, 1]
+    np.testing.assert_allclose(layout.ratio, [math.log(1e4), math.log(32), 0, 0, math.log(9)], rtol=1e-6)
+
+
+def test_at_another_price_its_prices_are_others() -> None:
+    tuner = tuner_after(4)
+    stop, go = tuner.twin(price=parse_price(1.0)), tuner.twin(price=parse_price(1e-7))
+    assert isinstance(go.peek(), Train)
+    assert not isinstance(stop.peek(), Train)
+    assert np.all(stop.position().state.second.price > go.position().state.second.price)
+
+
+def test_a_damaged_file_is_refused() -> None:
+    from importlib import resources
+
+    data = bytearray((resources.files("autobct.maps") / "files" / "default.surrogate").read_bytes())
+    network, notes = read_surrogate(bytes(data))
+    assert notes["fold"] == "all"
+    assert len(network.blocks) == 4
+    with pytest.raises(MapFileError):
+        read_surrogate(bytes(data[: len(data) // 2]))
+    from autobct.maps.library import map_bytes, shipped_map
+
+    with pytest.raises(MapFileError, match="kind"):
+        read_surrogate(map_bytes(shipped_map("1d-log-recall"), {}))
