@@ -44,7 +44,8 @@ def tune(
     score_range:  approximate lowest and highest score; (0, 1) by default; a score outside widens it
     cost_range:   approximate lowest and highest cost of a run; guessed from the price by default; widened likewise
     prior:        a prior of your own, in model units; "paper" for the paper's prior, with a fixed scale in the stated
-                  ranges; by default a surrogate that learns its scale
+                  ranges; by default a surrogate that learns its scale, and a network that was trained on many tasks;
+                  "ensemble" for the former alone
     policy:       how to decide, e.g. `relaxed(depth=2)`; by default `ei_per_cost()`, or with a fixed-scale prior a
                   value map from the package if one fits.  It changes nothing else
     recall:       return the best of all trained models, by estimated score (True), or the last one as in the paper
