@@ -47,8 +47,11 @@ def searched_in(config: Mapping[str, Any]) -> Space | None:
             f"`param_space` has a parameter of autobct, {ours[0]!r}: {flat[ours[0]]!r}; "
             "pass it to AutoBCTSearch(space=...), or write Ray's own domains here."
         )
-    _, domains, _ = parse_spec_vars(flat)
-    found = {"/".join(path): _converted("/".join(path), domain) for path, domain in domains}
+    _, domains, _ = parse_spec_vars(dict(config))
+    named = {"/".join(map(str, path)): (path, domain) for path, domain in domains}
+    if listed := [name for name, (path, _) in named.items() if not all(isinstance(part, str) for part in path)]:
+        raise ValueError(f"AutoBCTSearch does not support domains in a list, as {listed[0]!r}; give each a name.")
+    found = {name: _converted(name, domain) for name, (_, domain) in named.items()}
     return Space.of(found) if found else None
 
 

@@ -7,12 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-_INSTALL = "pip install 'autobct[ray]'"
-
 try:
     from ray.tune.search import UNDEFINED_METRIC_MODE, UNDEFINED_SEARCH_SPACE, Searcher
 except ImportError:
-    raise ImportError(f"AutoBCTSearch and tune_on_ray need Ray Tune: {_INSTALL}", name="ray") from None
+    raise ImportError("AutoBCTSearch and tune_on_ray need Ray Tune: pip install 'autobct[ray]'", name="ray") from None
 
 from ray.tune.result import DEFAULT_METRIC, TIME_TOTAL_S
 from ray.tune.utils import flatten_dict
