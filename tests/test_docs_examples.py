@@ -38,6 +38,8 @@ def test_there_are_pages_to_run() -> None:
 def test_what_stands_on_a_page_works(page: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
+    if page.stem == "ray":
+        pytest.importorskip("ray.tune", reason="Ray is not installed: pip install 'autobct[ray]'")
     names: dict[str, object] = {"__name__": "__main__"}
     printed = ""
     for block in blocks(page):

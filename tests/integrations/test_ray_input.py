@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("ray.tune", reason="Ray is not installed: pip install 'autobct[ray]'")
 
 from ray import tune
+from tests.integrations.ray_cases import LINE, MIXED, played, ready
 
 from autobct import Categorical, Float, Table
 from autobct.integrations.ray import AutoBCTSearch
-from tests.integrations.ray_cases import LINE, MIXED, played, ready
 
 pytestmark = pytest.mark.heavy
 
