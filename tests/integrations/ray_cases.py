@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from ray import tune
 from ray.tune.search import Searcher
 
 from autobct import Categorical, Float, Int
 from autobct.integrations.ray import AutoBCTSearch
+
+pytestmark = pytest.mark.heavy  # as the tests that import it
 
 LINE: dict[str, Any] = {"x": tune.uniform(0, 1)}
 MIXED: dict[str, Any] = {

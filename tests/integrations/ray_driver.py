@@ -7,11 +7,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import ray
 from ray import tune
 from tests.integrations.ray_cases import LINE, outcome
 
 from autobct.integrations.ray import AutoBCTSearch
+
+pytestmark = pytest.mark.heavy  # as the tests that import it
 
 BEFORE = 3
 """Trials that end before the driver is killed; the next one waits for a file named go."""

@@ -45,8 +45,8 @@ def tune_on_ray(
 ) -> Result:
     """Tune as `tune` does, with the runs as tasks on a Ray cluster; return the same `Result`.
 
-    concurrent:   runs side by side; by default as many as the cluster has room for when tuning starts.  Each decision
-                  takes those that are running into account, and a stop waits for them
+    concurrent:   runs side by side; by default as many as the cluster can take when tuning starts.  Each decision takes
+                  those that are running into account, and a stop waits for them
     ray_options:  options of the tasks as `ray.remote` has them, e.g. {"num_gpus": 1}; one CPU each by default
 
     `train`, `space` and all other keywords are those of `tune`.  The price counts the cost of all runs.  A run whose
@@ -62,7 +62,7 @@ def tune_on_ray(
     if not ray.is_initialized():
         ray.init()
     options = {"num_cpus": 1, "max_retries": _RETRIES, **(ray_options or {})}
-    cluster = _Cluster(tuner, heard, clock, concurrent or _room(options), on_failure)
+    cluster = _Cluster(tuner, heard, clock, concurrent or _slots(options), on_failure)
     cluster.task, cluster.arguments = ray.remote(_trained).options(**options), (ray.put(train), repeats)
     try:
         return cluster.until_it_stops()
@@ -71,8 +71,8 @@ def tune_on_ray(
         heard.close()
 
 
-def _room(options: Mapping[str, Any]) -> int:
-    """How many tasks the cluster has room for."""
+def _slots(options: Mapping[str, Any]) -> int:
+    """How many tasks the cluster can take at once."""
     asked = {"CPU": options.get("num_cpus"), "GPU": options.get("num_gpus"), **(options.get("resources") or {})}
     there = ray.cluster_resources()
     return max(1, min((int(there.get(name, 0.0) / share) for name, share in asked.items() if share), default=1))
