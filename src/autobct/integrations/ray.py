@@ -49,6 +49,9 @@ class AutoBCTSearch(Searcher):
 
     CKPT_FILE_TMPL = "searcher-state-{}.json"
 
+    _metric: str | None
+    _mode: str | None
+
     @spelled_out
     def __init__(
         self,
