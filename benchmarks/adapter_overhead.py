@@ -186,7 +186,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print("| adapter | ms a trial | in the tuner | in the host itself | overhead |\n|---|---|---|---|---|")
     for cost in costs(parser.parse_args().trials):
-        print(f"| {cost.name} | {cost.whole:.1f} | {cost.inside:.1f} | {cost.host:.2f} | {cost.overhead:.2f} |", flush=True)
+        print(
+            f"| {cost.name} | {cost.whole:.1f} | {cost.inside:.1f} | {cost.host:.2f} | {cost.overhead:.2f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

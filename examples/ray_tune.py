@@ -18,7 +18,7 @@ def train(config: dict) -> None:
 
 
 if __name__ == "__main__":
-    search = AutoBCTSearch(price="0.01 per 5s")
+    search = AutoBCTSearch(price="0.01 per 2s")
     grid = tune.Tuner(
         train,
         param_space={"C": tune.loguniform(0.01, 100), "gamma": tune.loguniform(1e-4, 0.1)},

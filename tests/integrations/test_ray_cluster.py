@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -180,6 +181,16 @@ def test_a_driver_that_is_killed_is_restored_and_decides_the_same(address: str, 
     assert len(grid) == len(told.history)
 
 
+def test_the_example_runs(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ROOT / "examples" / "ray_tune.py"
+    assert len(path.read_text("utf-8").splitlines()) < 40
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    assert "Stopped after" in capsys.readouterr().out
+
+
 class Doomed:
     """Two nodes; the second is killed as soon as something trains there."""
 
@@ -241,10 +252,3 @@ def test_a_cluster_that_loses_a_node_mid_run(tmp_path: Path) -> None:
     finally:
         ray.shutdown()
         cluster.shutdown()
-
-
-def test_the_example_runs(tmp_path: Path) -> None:
-    path = ROOT / "examples" / "ray_tune.py"
-    assert len(path.read_text("utf-8").splitlines()) < 40
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert "Stopped after" in done.stdout
