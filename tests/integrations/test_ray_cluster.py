@@ -103,6 +103,12 @@ def test_twelve_trials_on_ray_are_the_decisions_of_tune(address: str, tmp_path: 
     assert any(run.score is None for run in told.history)
     assert all(result.config is not None and result.config["batch"] == 32 for result in grid)
 
+    again = AutoBCTSearch(price=1e-5, seed=3, cost="cost")  # and another search learns from the experiment
+    again.set_search_properties("score", "max", dict(MIXED))
+    again.add_evaluated_trials(tune.ExperimentAnalysis(str(tmp_path / "run")), "score")
+    known = {(run.params["x"], run.score, run.cost) for run in told.history}
+    assert {(run.params["x"], run.score, run.cost) for run in again.result().history} == known
+
 
 def test_the_same_tune_on_ray(address: str) -> None:
     told = autobct.tune(outcome, SAME, price=1e-5, seed=3, max_runs=12)

@@ -159,10 +159,12 @@ def test_trials_that_ray_no_longer_runs_are_not_waited_for(tmp_path: Path) -> No
         search.suggest(trial_id)
     search.save_to_dir(str(tmp_path), "now")
     done = {"score": 0.5, "cost": 2.0}
-    experiment(tmp_path, ended=("TERMINATED", done), failed=("ERROR", {}), running=("RUNNING", {}))
+    late = {"cost": 3.0}  # without a score
+    experiment(tmp_path, ended=("TERMINATED", done), failed=("ERROR", late), running=("RUNNING", {}))
     again = AutoBCTSearch(price=0.002, cost="cost")
     again.restore_from_dir(str(tmp_path))
-    assert [(run.score, run.error) for run in again.result().history] == [(0.5, None), (None, "the trial failed")]
+    told = [(run.score, run.cost, run.error) for run in again.result().history]
+    assert told == [(0.5, 2.0, None), (None, 3.0, "the trial failed")]
     assert list(again._history.pending) == ["running"]
 
 

@@ -210,6 +210,11 @@ def test_a_copy_continues_by_itself(copied: Any) -> None:
     assert played(other, 1, start=5) == played(search, 1, start=5)
 
 
+def test_a_copy_has_choices_that_json_cannot_hold() -> None:
+    search = ready({"kind": tune.choice([print, len]), "x": tune.uniform(0, 1)})
+    assert copy.deepcopy(search).suggest("a") == search.suggest("a")
+
+
 SAMPLE: dict[str, Any] = {"x": 0.5, "model": {"rate": 0.01, "trees": 10}, "kind": "a"}
 
 

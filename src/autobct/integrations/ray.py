@@ -149,9 +149,10 @@ class AutoBCTSearch(Searcher):
 
     def _cost_of_failed(self, trial_id: str, seen: Outcome | None) -> float:
         """Of a trial that did not say: the seconds since it was suggested, or what it was expected to cost."""
+        reported = None if seen is None else seen.cost
         if self._cost == TIME_TOTAL_S and trial_id in self._started:
-            return time.monotonic() - self._started[trial_id]
-        return self._history.pending[trial_id].expected_cost if seen is None or seen.cost is None else seen.cost
+            return max(time.monotonic() - self._started[trial_id], reported or 0.0)
+        return self._history.pending[trial_id].expected_cost if reported is None else reported
 
     def _recovered(self, trial_id: str, result: dict[str, Any] | None) -> bool:
         """Whether a trial that Ray knows, but no saved state does, is in the space: the driver died in between."""
@@ -213,6 +214,7 @@ class AutoBCTSearch(Searcher):
         for trial_id in list(self._history.pending) if trials is not None else ():
             status, last = (trials or {}).get(trial_id, ("LOST", {}))
             if status in ENDED:
+                self.on_trial_result(trial_id, last)
                 self.on_trial_complete(trial_id, last, error=status == "ERROR")
             elif status == "LOST":
                 self._history.forget(trial_id)
@@ -237,12 +239,12 @@ class AutoBCTSearch(Searcher):
     def __getstate__(self) -> dict[str, Any]:
         """What it was made with, and its history as JSON: Ray stores a copy of the searcher with every experiment."""
         made = {"_given": self._given, "_keywords": self._keywords, "_cost": self._cost}
-        return {**made, "_metric": self._metric, "_mode": self._mode, "saved": state_text(self._saved())}
+        told = {"_metric": self._metric, "_mode": self._mode}
+        return {**made, **told, "space": self._history.space, "saved": state_text(self._saved())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        text = state["saved"]
-        self.__dict__.update({name: value for name, value in state.items() if name != "saved"})
-        self._set(state_of_text(text, self._given))
+        self.__dict__.update({name: value for name, value in state.items() if name not in ("space", "saved")})
+        self._set(state_of_text(state["saved"], state["space"]))
 
     def _check_ready(self) -> Space:
         space, name = self._history.space, type(self).__name__
