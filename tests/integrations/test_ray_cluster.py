@@ -21,6 +21,7 @@ pytest.importorskip("ray.tune", reason="Ray is not installed: pip install 'autob
 import ray
 from ray import tune
 from ray.cluster_utils import Cluster
+from ray.tune.error import TuneError
 from ray.tune.search import Searcher
 from tests.integrations import ray_driver
 from tests.integrations.ray_cases import LINE, MIXED, SAME, flat, outcome
@@ -47,6 +48,7 @@ def surroundings() -> Iterator[None]:
         patch.setenv("TUNE_GLOBAL_CHECKPOINT_S", "0.1")
         patch.delenv("RAY_ADDRESS", raising=False)
         yield
+        ray.shutdown()
 
 
 @pytest.fixture
@@ -156,6 +158,25 @@ def test_errors_in_a_worker_are_those_of_tune(address: str) -> None:
         (run.params["x"], run.score, run.error) for run in told.history
     ]
     assert any(run.error == "ValueError: too large" for run in found.history)
+
+
+def silent(config: dict[str, Any]) -> None:
+    """Reports nothing."""
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        (tune.uniform(0, 1), "No trial has reported the metric `score` so far"),
+        (tune.randn(0, 1), "does not support parameters of type `Float` with samplers of type `Normal`"),
+    ],
+)
+def test_what_cannot_be_ends_the_experiment_with_a_sentence(
+    domain: Any, words: str, address: str, tmp_path: Path
+) -> None:
+    with pytest.raises((ValueError, TuneError)) as ended:
+        fitted(AutoBCTSearch(price=1e-4), silent, {"x": domain}, tmp_path, max_concurrent_trials=1)
+    assert words in f"{ended.value} {ended.value.__cause__}"
 
 
 def test_a_driver_that_is_killed_is_restored_and_decides_the_same(address: str, tmp_path: Path) -> None:
