@@ -20,7 +20,7 @@ from autobct.tuning.tuner import Tuner
 
 _SNAPSHOTS = 32  # trials that may finish out of order without all being learned again
 
-PROPOSALS = 10
+PROPOSALS = 3
 """Trials of another sampler that show what its next one is worth.  docs/decisions/terminator.md."""
 
 
