@@ -15,14 +15,14 @@ from ray.tune.utils import flatten_dict
 
 from autobct.tuning.space.space import Space
 
-__all__ = ["ENDED", "Outcome", "outcome_of", "params_in", "ray_trials"]
+__all__ = ["ENDED", "Reported", "outcome_of", "params_in", "ray_trials"]
 
 ENDED = ("TERMINATED", "ERROR")
 """What Ray calls the state of a trial that will not go on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Reported:
     """score: None if there is none;  cost: None if none was reported;  error: why there is no score."""
 
     score: float | None
@@ -31,16 +31,16 @@ class Outcome:
     reported: bool = True  # whether the metric was there at all
 
 
-def outcome_of(result: Mapping[str, Any], metric: str, cost: str) -> Outcome:
+def outcome_of(result: Mapping[str, Any], metric: str, cost: str) -> Reported:
     """Of a result as Ray flattens it."""
     spent: Any = result.get(cost)
     taken = float(spent) if _is_number(spent) and math.isfinite(spent) and spent >= 0 else None
     if metric not in result:
-        return Outcome(None, taken, f"the trial reported no `{metric}`", reported=False)
+        return Reported(None, taken, f"the trial reported no `{metric}`", reported=False)
     value = result[metric]
     if not _is_number(value) or not math.isfinite(value):
-        return Outcome(None, taken, f"`{metric}` was {value!r}")
-    return Outcome(float(value), taken)
+        return Reported(None, taken, f"`{metric}` was {value!r}")
+    return Reported(float(value), taken)
 
 
 def params_in(result: Mapping[str, Any], space: Space) -> dict[str, Any]:

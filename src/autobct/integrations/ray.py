@@ -19,7 +19,7 @@ from autobct.integrations._ray_search import History, check_keywords
 from autobct.integrations._ray_space import nested, searched_in, space_of
 from autobct.integrations._ray_state import SavedState, read_state, state_of_text, state_text, write_state
 from autobct.integrations._ray_tasks import tune_on_ray
-from autobct.integrations._ray_trials import ENDED, Outcome, outcome_of, params_in, ray_trials
+from autobct.integrations._ray_trials import ENDED, Reported, outcome_of, params_in, ray_trials
 from autobct.integrations._runs import control_of
 from autobct.tuning.decide.decision import Decision, Stop
 from autobct.tuning.keywords import TunerKeywords, spelled_out
@@ -69,7 +69,7 @@ class AutoBCTSearch(Searcher):
         self._cost, self._keywords = cost, keywords
         self._history = History(self._given, keywords, mode)
         self._started: dict[str, float] = {}  # Ray's id of a trial -> when it was suggested
-        self._reported: dict[str, Outcome] = {}  # what it has reported so far
+        self._reported: dict[str, Reported] = {}  # what it has reported so far
         self._trouble: str | None = None
 
     @property
@@ -132,7 +132,7 @@ class AutoBCTSearch(Searcher):
             self._learn(trial_id, found)
         self._started.pop(trial_id, None)
 
-    def _learn(self, trial_id: str, found: Outcome) -> None:
+    def _learn(self, trial_id: str, found: Reported) -> None:
         cost = self._cost_of_failed(trial_id, found) if found.cost is None else found.cost
         self._history.told(trial_id, found.score, cost, found.error)
         if found.cost is None and found.score is not None:
@@ -147,7 +147,7 @@ class AutoBCTSearch(Searcher):
                 f"Make sure your calls to `tune.report()` include the metric."
             )
 
-    def _cost_of_failed(self, trial_id: str, seen: Outcome | None) -> float:
+    def _cost_of_failed(self, trial_id: str, seen: Reported | None) -> float:
         """Of a trial that did not say: the seconds since it was suggested, or what it was expected to cost."""
         reported = None if seen is None else seen.cost
         if self._cost == TIME_TOTAL_S and trial_id in self._started:
