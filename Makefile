@@ -4,7 +4,7 @@
 # Which extras of pyproject.toml are in which environment.
 EXTRAS_demo  := sklearn,report
 EXTRAS_test  := test
-EXTRAS_slow  := test,build,paper,peers
+EXTRAS_slow  := test,build,paper,peers,ray
 EXTRAS_lint  := lint,all
 EXTRAS_bench := bench,report,peers
 EXTRAS_docs  := docs
@@ -27,7 +27,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 help:
 	@echo "make demo         tune a random forest and see why it stops (1 minute)"
 	@echo "make test         run the tests, with coverage of the core packages (5 minutes on two cores)"
-	@echo "make test-slow    run the slow tests and those that need torch (installs it)"
+	@echo "make test-slow    run the slow tests and those that need torch or Ray (installs both)"
 	@echo "make lint         check style, types and the direction of imports"
 	@echo "make bench        measure decision time, how close to optimal the policies are, and (with DATA=FOLDER) other tuners"
 	@echo "make docs         build the documentation into site/"

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import adapter_overhead
 import numpy as np
 
 import autobct
@@ -183,6 +184,10 @@ def main() -> None:
             decision_of(tuner_after(20, dim)),
             optuna_suggestion("GPSampler", 20, dim),
         )
+    print("\nper trial beyond the tuner's own decision: ms of processor time; peer: the host with random suggestions")
+    for cost in adapter_overhead.costs(trials=50):
+        rows.append({"what": f"{cost.name}: beyond the decision", "ms": cost.overhead, "peer_ms": cost.host})
+        print(f"{cost.name:58s} {cost.overhead:9.2f} ms   peer {cost.host:8.2f} ms", flush=True)
     if arguments.write:
         import optuna
         import scipy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -30,9 +31,16 @@ def test_every_public_name_is_in_the_reference_once() -> None:
     assert len(NAMED) == len(set(NAMED))
 
 
-@pytest.mark.parametrize("name", NAMED)
+def needing_ray(name: str) -> Any:
+    """Ray is installed for the heavy tests only."""
+    return pytest.param(name, marks=pytest.mark.heavy) if ".ray." in name else name
+
+
+@pytest.mark.parametrize("name", [needing_ray(name) for name in NAMED])
 def test_what_the_reference_names_is_there_and_documented(name: str) -> None:
     path, _, last = name.rpartition(".")
+    if ".ray." in name and find_spec("ray") is None:
+        pytest.skip("Ray is not installed: pip install 'autobct[ray]'")
     thing = autobct.plot if name == "autobct.plot" else getattr(importlib.import_module(path), last)
     assert thing.__doc__
 

@@ -192,7 +192,7 @@ def test_a_forest_build_shows_plain_lines_and_leaves_only_the_map(tmp_path):
 def test_an_interrupted_build_says_how_to_go_on(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
 
-    def interrupted(request, folder, progress):
+    def interrupted(request, folder, progress, *, cut):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("autobct.build.forests.forest_builder.build_forest", interrupted)

@@ -14,7 +14,7 @@ import pytest
 
 import autobct
 
-HEAVY = ("optuna", "torch", "sklearn", "matplotlib", "rich", "typer", "pandas", "jinja2", "scipy.stats")
+HEAVY = ("optuna", "ray", "torch", "sklearn", "matplotlib", "rich", "typer", "pandas", "jinja2", "scipy.stats")
 
 
 @pytest.mark.parametrize("name", autobct.__all__)

@@ -109,21 +109,29 @@ def build(
     seed: Seed = 0,
     device: Annotated[Device, typer.Option(help="Where torch computes.")] = Device.CPU,
     quick: Annotated[bool, typer.Option("--quick", help="Build a rough map in seconds.")] = False,
+    ray: Annotated[
+        bool, typer.Option("--ray", help="Spread the work over a Ray cluster; the map is the same.")
+    ] = False,
 ) -> None:
     """Build a map; if interrupted, the same command continues."""
     work = _work_folder(out)
+    if ray and device is Device.CUDA:
+        fail("A Ray cluster builds on CPUs; leave out --ray or --device cuda.")
     if regression is Regression.FOREST and (recall or device is Device.CUDA):
         fail("A forest map follows the paper: it returns the last model (--last) and is built on the CPU.")
     with one_sentence(2), _shown_progress() as progress, _interruptible(work):
+        from autobct.build.on_ray import cut_by
+
+        cut = cut_by(ray)
         if regression is Regression.FOREST:
             from autobct.build.forests.forest_builder import build_forest, quick_or_paper
 
-            path = build_forest(quick_or_paper(dim, cost, runs, states, seed, quick=quick), work, progress)
+            path = build_forest(quick_or_paper(dim, cost, runs, states, seed, quick=quick), work, progress, cut=cut)
         else:
             from autobct.build.networks.network_builder import build_map, request_for
 
             wanted = request_for(dim, cost, recall, runs, states, seed, device, quick=quick)
-            path = build_map(wanted, work, progress)
+            path = build_map(wanted, work, progress, cut=cut)
         from autobct.build.checkpoints import clear_checkpoints
 
         os.replace(path, out)
@@ -240,6 +248,8 @@ def one_sentence(code: int) -> Iterator[None]:
         yield
     except ImportError as error:
         library = _LIBRARIES.get((error.name or "").partition(".")[0])
+        if error.name == "ray":
+            fail(str(error))
         if library is None:
             raise
         fail(f"This needs {library}, which is not installed; install it with: {_INSTALL}")

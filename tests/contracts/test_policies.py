@@ -131,10 +131,10 @@ def test_a_resumed_run_decides_as_an_uninterrupted_one(case: Case) -> None:
 
 def test_what_is_returned_was_trained(case: Case) -> None:
     tuner, _, stop = played(case)
-    best, believed = tuner.best, [tuner.believed_score(run.control) for run in tuner.history]
+    best, believed = tuner.best, [tuner.estimated_score(run.control) for run in tuner.history]
     assert best in tuner.history
     assert best is not None
-    assert stop.value == tuner.believed_score(best.control)
+    assert stop.value == tuner.estimated_score(best.control)
     if case[1]:
         assert stop.value == max(believed)
     else:

@@ -136,7 +136,7 @@ def test_the_terminator_stops_when_the_last_suggestions_were_not_worth_their_pri
             worth.append(said.values[where] - said.stop_value)
         history_of(tuner, [trial])
         history_of(one_ahead, [trial])
-        tired = len(worth) >= 10 and np.mean(worth[-10:]) <= 0.0
+        tired = len(worth) >= 3 and np.mean(worth[-3:]) <= 0.0
         assert (isinstance(tuner.peek(), Stop) or tired) == (number == len(study.trials))
     assert number < 60
 

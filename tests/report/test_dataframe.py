@@ -15,7 +15,7 @@ def test_records_are_the_runs_in_order() -> None:
     assert [record["run"] for record in records] == [run.trial + 1 for run in result.history]
     for record, run in zip(records, result.history, strict=True):
         assert (record["score"], record["cost"], record["error"]) == (run.score, run.cost, None)
-        assert record["estimated_score"] == run.believed
+        assert record["estimated_score"] == run.estimated_score
         assert {name: record[f"params_{name}"] for name in run.params} == run.params
     assert records[-1]["total_cost"] == pytest.approx(result.cost)
 

@@ -75,7 +75,7 @@ def test_curves_are_what_the_tuner_believes_also_after_failed_runs():
     trained = {run.control.tobytes() for run in tuner.history}  # where a measured score counts besides the surface
     for score, control in zip(middle, controls, strict=True):
         if control.tobytes() not in trained:
-            assert score == pytest.approx(tuner.believed_score(control), rel=1e-12)
+            assert score == pytest.approx(tuner.estimated_score(control), rel=1e-12)
 
 
 def test_bands_hold_the_stated_share_of_what_is_believed():

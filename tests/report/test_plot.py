@@ -42,7 +42,7 @@ def test_belief_draws_what_the_tuner_believes(result):
     score, cost = plot.belief(result).axes
     u, drawn = line(score, "now")
     untrained = ~np.isin(u, [run.control[0] for run in result.history])  # where scores were measured they count too
-    estimated = np.array([result.tuner.believed_score(np.array([x])) for x in u])
+    estimated = np.array([result.tuner.estimated_score(np.array([x])) for x in u])
     np.testing.assert_allclose(drawn[untrained], estimated[untrained])
     np.testing.assert_allclose(line(cost, "observed")[1], [run.cost for run in result.history])
 

@@ -89,8 +89,8 @@ def test_what_was_recorded_is_read_back(whole: tuple[Path, Ending]) -> None:
         recorded = read_run(given)
         assert recorded.finished
         assert decided(Ending(recorded.tuner, recorded.decisions, None)) == decided(ending)
-        assert [(run.score, run.believed) for run in recorded.history] == [
-            (run.score, run.believed) for run in ending.tuner.history
+        assert [(run.score, run.estimated_score) for run in recorded.history] == [
+            (run.score, run.estimated_score) for run in ending.tuner.history
         ]
         assert recorded.result().params == dict(ending.tuner.best.params)  # type: ignore[union-attr]
         assert json.loads(json.dumps(recorded.settings)) == recorded.settings

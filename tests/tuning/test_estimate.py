@@ -76,7 +76,7 @@ def test_the_surface_of_a_page_reaches_down_to_the_runs_on_it():
     worst, scale = scores.argmin(), np.ptp(scores)
     assert scores[worst] < np.median(scores) - 0.2  # far below the others
     assert abs(middle[worst] - scores[worst]) < 0.35 * scale
-    assert result.history[worst].believed < np.median(scores)
+    assert result.history[worst].estimated_score < np.median(scores)
 
 
 def test_decompression_is_the_inverse_of_compression():
@@ -136,9 +136,9 @@ def test_what_is_said_of_a_run_is_what_is_drawn():
     result = tuned(steep, THREE, 1)
     tuner, last = result.tuner, result.history[-1]
     known = learned(result.problem, result.history)
-    assert last.believed == pytest.approx(estimated_score(known, last.control), rel=1e-12)
+    assert last.estimated_score == pytest.approx(estimated_score(known, last.control), rel=1e-12)
     surface = run_score(known, last.control[None])[2, 0]
-    assert min(surface, last.score) - 1e-12 <= last.believed <= max(surface, last.score) + 1e-12
+    assert min(surface, last.score) - 1e-12 <= last.estimated_score <= max(surface, last.score) + 1e-12
     explanation = tuner.explain()
     np.testing.assert_allclose(explanation.expected_scores, run_score(known, explanation.controls)[2], rtol=1e-9)
 

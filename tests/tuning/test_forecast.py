@@ -162,13 +162,13 @@ def test_fewer_candidates_and_functions_change_no_belief() -> None:
     controls = inside.problem.controls
     assert inside.problem.prior.model.score_basis.size < 300 < tuner.problem.prior.model.score_basis.size
     for one in controls[::9]:
-        assert inside.believed_score(one) == pytest.approx(tuner.believed_score(one), rel=1e-12)
+        assert inside.estimated_score(one) == pytest.approx(tuner.estimated_score(one), rel=1e-12)
     train = ask_train(inside)
     inside.tell(train, score=0.71, cost=2.0)
     whole = tuner.twin(fixed=True)
     whole.replay([inside.history[-1]])
     for one in controls[::9]:
-        assert inside.believed_score(one) == pytest.approx(whole.believed_score(one), rel=1e-9)
+        assert inside.estimated_score(one) == pytest.approx(whole.estimated_score(one), rel=1e-9)
 
 
 def test_truths_are_drawn_from_the_posterior() -> None:

@@ -39,7 +39,7 @@ def test_where_scores_are_said_to_be_exact_they_are_believed() -> None:
     tuner = tuned(3, score_noise="exact")
     for run in tuner.history:
         assert run.score is not None
-        assert tuner.believed_score(run.control) == pytest.approx(run.score, abs=1e-9)
+        assert tuner.estimated_score(run.control) == pytest.approx(run.score, abs=1e-9)
 
 
 def test_a_measured_score_and_the_posterior_there_differ_by_no_more_than_noise_explains() -> None:
@@ -50,7 +50,7 @@ def test_a_measured_score_and_the_posterior_there_differ_by_no_more_than_noise_e
     for run in tuner.history:
         assert run.score is not None
         if run.score >= np.median(scores):  # the lower half is drawn together
-            assert abs(tuner.believed_score(run.control) - run.score) < 2 * noise
+            assert abs(tuner.estimated_score(run.control) - run.score) < 2 * noise
 
 
 def test_where_scores_are_said_to_be_noise_they_are_averaged() -> None:
@@ -61,7 +61,7 @@ def test_where_scores_are_said_to_be_noise_they_are_averaged() -> None:
         learned = np.asarray(features @ tuner.belief.score.mean)
         surface = float(tuner.problem.score_scale.to_raw(float(tuner.known.compression.undone(learned))))
         assert run.score is not None
-        assert abs(tuner.believed_score(run.control) - surface) <= 0.5 * abs(run.score - surface) + 1e-12
+        assert abs(tuner.estimated_score(run.control) - surface) <= 0.5 * abs(run.score - surface) + 1e-12
 
 
 def test_noise_is_learned_from_params_that_were_trained_again() -> None:
@@ -84,7 +84,7 @@ def test_what_a_run_gains_is_added_to_the_score_of_the_model_that_would_be_retur
     for trial in range(6):
         decision = ask_train(tuner)
         if trial:
-            assert decision.stop_value == tuner.believed_score(best_of(tuner).control)
+            assert decision.stop_value == tuner.estimated_score(best_of(tuner).control)
             net = decision.stop_value + decision.expected_gain - decision.price_of_run
             assert decision.value == pytest.approx(net, abs=1e-9)
         tuner.tell(decision, rugged(decision.params, 1), 1.0)

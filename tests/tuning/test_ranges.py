@@ -267,7 +267,7 @@ def test_a_replayed_history_decides_the_same_where_ranges_were_left(told: dict[s
     assert numbers(again.ask()) == numbers(stop)
     adopted.replay(tuner.history)
     assert numbers(adopted.ask()) == numbers(stop)
-    assert [run.believed for run in adopted.history] == [run.believed for run in tuner.history]
+    assert [run.estimated_score for run in adopted.history] == [run.estimated_score for run in tuner.history]
 
 
 def test_a_range_that_was_left_is_told_once() -> None:

@@ -48,11 +48,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_the_result_is_the_model_to_use_and_what_it_took() -> None:
     result = tune(hill, LINE, price=0.003)
-    best = max(result.history, key=lambda run: result.tuner.believed_score(run.control))
+    best = max(result.history, key=lambda run: result.tuner.estimated_score(run.control))
     assert isinstance(result, Result)
     assert result.params == best.params
     assert result.score == best.score == hill(result.params)[0]
-    assert result.expected_score == result.tuner.believed_score(best.control)
+    assert result.expected_score == result.tuner.estimated_score(best.control)
     assert result.cost == pytest.approx(math.fsum(hill(run.params)[1] for run in result.history), rel=1e-12)
     assert len(result.decisions) == len(result.history) + 1
     assert [decision.params for decision in result.decisions[:-1]] == [run.params for run in result.history]
@@ -327,7 +327,7 @@ def test_deciding_counts_against_the_budget(clock: Clock) -> None:
 def test_the_best_or_the_last() -> None:
     for recall in (True, False):
         result = tune(hill, LINE, price=0.003, recall=recall)
-        believed = {run.trial: result.tuner.believed_score(run.control) for run in result.history}
+        believed = {run.trial: result.tuner.estimated_score(run.control) for run in result.history}
         if recall:
             assert result.expected_score == max(believed.values())
         else:

@@ -83,7 +83,6 @@ def test_what_was_told_is_remembered() -> None:
     assert run.params == first.params
     assert run.control.tolist() == first.control.tolist()
     assert run.estimated_score == tuner.estimated_score(first.control)
-    assert (run.believed, tuner.believed_score(first.control)) == (run.estimated_score,) * 2  # the former names
     assert tuner.best is run
     failed = tuner.tell(ask_train(tuner), error="out of memory", cost=0.5)
     assert (failed.trial, failed.score, failed.cost, failed.error) == (1, None, 0.5, "out of memory")
@@ -190,10 +189,10 @@ def test_the_belief_is_the_kalman_filter_of_prior_and_history() -> None:
 def test_a_failure_is_weak_evidence_of_a_low_score_and_full_evidence_of_its_cost() -> None:
     tuner, other = (Tuner(LINE, price=0.01, policy=relaxed(depth=2), prior="paper") for _ in range(2))
     first = ask_train(tuner)
-    before = tuner.believed_score(first.control)
+    before = tuner.estimated_score(first.control)
     tuner.tell(first, error="out of memory", cost=1.5)
     other.tell(ask_train(other), score=0.0, cost=1.5)
-    full, weak = (before - told.believed_score(first.control) for told in (other, tuner))
+    full, weak = (before - told.estimated_score(first.control) for told in (other, tuner))
     assert 0.05 < weak < 0.7 * full
     np.testing.assert_array_equal(tuner.belief.cost.mean, other.belief.cost.mean)
     np.testing.assert_array_equal(tuner.belief.cost.cov, other.belief.cost.cov)
@@ -307,7 +306,7 @@ def test_recall_returns_the_best_believed_and_the_paper_the_last() -> None:
         assert [decision.params["x"] for decision in trained] == [0.2, 0.5, 0.8]
         assert tuner.best is not None
         assert tuner.best.params == {"x": best}
-        assert stop.value == tuner.believed_score(tuner.best.control)
+        assert stop.value == tuner.estimated_score(tuner.best.control)
 
 
 def test_recall_believes_all_runs_and_not_one_high_score() -> None:
@@ -325,7 +324,7 @@ def test_an_early_model_whose_retraining_failed_can_be_returned() -> None:
         tuner.tell(ask_train(tuner), error="out of memory", cost=1.0)
         assert tuner.best is good
         stop_value = float(state_at(tuner).score.mean[state_at(tuner).kept].max())
-        assert stop_value == pytest.approx(tuner.believed_score(good.control))
+        assert stop_value == pytest.approx(tuner.estimated_score(good.control))
         tuner.tell(ask_train(tuner), 0.2, 1.0)
         assert (tuner.best is good) is recall
 
@@ -505,7 +504,7 @@ def test_one_diverged_score_does_not_bend_the_belief_elsewhere(first: bool, dive
     assert len(tuner.history) > bad
     assert tuner.best is not None
     assert tuner.best.score == pytest.approx(max(r.score for r in tuner.history if r.score is not None), abs=0.05)
-    assert tuner.believed_score(tuner.best.control) == pytest.approx(tuner.best.score, abs=0.2)
+    assert tuner.estimated_score(tuner.best.control) == pytest.approx(tuner.best.score, abs=0.2)
 
 
 def test_a_run_chosen_elsewhere_counts_once_its_control_is_admitted() -> None:

@@ -11,6 +11,7 @@ from statistics import fmean
 from optuna.trial import FrozenTrial
 
 from autobct.integrations._optuna_trials import Reader, Trials
+from autobct.integrations._runs import learnable
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.standing import run_at
 from autobct.tuning.history import Run
@@ -19,7 +20,7 @@ from autobct.tuning.tuner import Tuner
 
 _SNAPSHOTS = 32  # trials that may finish out of order without all being learned again
 
-PROPOSALS = 10
+PROPOSALS = 3
 """Trials of another sampler that show what its next one is worth.  docs/decisions/terminator.md."""
 
 
@@ -83,7 +84,7 @@ class Follower:
         tuner, memory = stand.tuner.twin(), stand.tuner.memory
         expected = run_at(memory, run.control) if self._others and memory.best is not None else None
         tuner.admit(run.control)
-        tuner.replay([_learnable(tuner, run)])
+        tuner.replay([learnable(tuner, run)])
         return Stand(stand.runs + 1, tuner, expected)
 
     def _as_others(self, decision: Train) -> Decision:
@@ -116,14 +117,3 @@ def _same(first: Trials, second: Trials) -> bool:
     under_way = [[(train.trial, train.control.tobytes()) for train in seen.running] for seen in (first, second)]
     known = len(first.runs) == len(second.runs) and all(a is b for a, b in zip(first.runs, second.runs, strict=True))
     return known and under_way[0] == under_way[1] and first.outside == second.outside
-
-
-def _learnable(tuner: Tuner, run: Run) -> Run:
-    """The run, or a failed one where a score cannot be on the scale: zero on a log scale."""
-    if run.score is None:
-        return run
-    try:
-        tuner.memory.problem.score_observed(run.score)
-    except ValueError as wrong:
-        return Run(run.trial, run.params, run.control, None, run.cost, str(wrong), run.believed)
-    return run

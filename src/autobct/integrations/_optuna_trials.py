@@ -11,8 +11,9 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-from autobct.belief.arrays import Array, finite_number
+from autobct.belief.arrays import finite_number
 from autobct.integrations._optuna_store import COST, EXPECTED_COST, MEASURED, SUGGESTED
+from autobct.integrations._runs import control_of
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Run
 from autobct.tuning.space.parameter import Categorical, Int, Parameter
@@ -60,15 +61,6 @@ def distributions_of(space: Space) -> dict[str, BaseDistribution]:
     """All parameters that have more than one value."""
     pairs = zip(space.names, space.parameters, strict=True)
     return {name: distribution_of(parameter) for name, parameter in pairs if parameter.count != 1}
-
-
-def control_of(space: Space, params: Mapping[str, Any]) -> Array | None:
-    """The control of a trial's values; None if they do not make a point of the space."""
-    constants = {n: p.value(0) for n, p in zip(space.names, space.parameters, strict=True) if p.count == 1}
-    try:
-        return space.control({name: params[name] for name in space.names if name in params} | constants)
-    except (TypeError, ValueError):
-        return None
 
 
 class Reader:

@@ -188,8 +188,8 @@ class AutoBCTTerminator:
     >>> study = optuna.create_study(sampler=optuna.samplers.TPESampler())
     >>> study.optimize(objective, callbacks=[AutoBCTTerminator(price="0.01 per 10min")])
 
-    It stops when no trial at all is worth its price, or when the last ten suggestions were not, by what was known when
-    they were made.  The keywords are those of `AutoBCTSampler`.
+    It stops when no trial at all is worth its price, or when the last three suggestions were not, by what was known
+    when they were made.  The keywords are those of `AutoBCTSampler`.
     """
 
     @spelled_out

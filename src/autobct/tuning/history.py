@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autobct.belief.arrays import Array
+from autobct.deprecation import renamed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,7 @@ class Run:
     @property
     def believed(self) -> float:
         """Deprecated name of `estimated_score`."""
+        renamed("Run.believed", "Run.estimated_score", removed_in="0.3")
         return self.estimated_score
 
 

@@ -71,7 +71,7 @@ def tune(
     verbose:      True prints progress; a stream prints it there
     seed:         for policies that use random numbers; the default policy does not
     """
-    _check_call(train, repeats, on_failure)
+    check_call(train, repeats, on_failure)
     heard = listeners(callbacks, verbose)
     problem, plan = parted(space, keywords, "tune()")
     deadline, limits = plan.limits.deadline, replace(plan.limits, deadline=None)
@@ -85,11 +85,11 @@ def tune(
             decisions.append(decision)
             heard.tell(tuner, decision)
             outcome = trained(train, decision, repeats, times)
-            run = _told(tuner, decision, outcome)
+            run = told_run(tuner, decision, outcome)
             cause = outcome.cause or cause
             times.charge(tuner)
             heard.news(tuner, run)
-            if hopeless := _hopeless(outcome, tuner.history, on_failure):
+            if hopeless := why_hopeless(outcome, tuner.history, on_failure):
                 so_far = None if tuner.best is None else tuner.result(hopeless, decisions, deciding=times.deciding)
                 raise TuningError(hopeless, tuner.history, so_far) from cause
         decisions.append(decision)
@@ -107,7 +107,7 @@ def tune(
         raise nothing from cause
 
 
-def _told(tuner: Tuner, decision: Train, outcome: Trained) -> Run:
+def told_run(tuner: Tuner, decision: Train, outcome: Trained) -> Run:
     """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
     try:
         return tuner.tell(decision, outcome.score, outcome.cost, error=outcome.error)
@@ -115,7 +115,7 @@ def _told(tuner: Tuner, decision: Train, outcome: Trained) -> Run:
         return tuner.tell(decision, error=str(error), cost=outcome.cost)
 
 
-def _hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:
+def why_hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:
     """Why the tuning ends with this run, an error in the training function; "" if it goes on."""
     number, error = len(history), history[-1].error
     if isinstance(outcome.cause, WrongReturnError):
@@ -130,7 +130,7 @@ def _hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:
     return ""
 
 
-def _check_call(train: object, repeats: object, on_failure: object) -> None:
+def check_call(train: object, repeats: object, on_failure: object) -> None:
     if not callable(train):
         raise TypeError(f"train must be a function of params, got {train!r}; write tune(train, space, price=...)")
     whole_number(repeats, "repeats", example=5)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
+from autobct.deprecation import renamed
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
@@ -173,6 +174,7 @@ class Tuner:
 
     def believed_score(self, control: Array) -> float:
         """Deprecated name of `estimated_score`."""
+        renamed("Tuner.believed_score", "Tuner.estimated_score", removed_in="0.3")
         return self.estimated_score(control)
 
     def ask(self, left: Left | None = None) -> Decision:

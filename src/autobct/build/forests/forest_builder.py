@@ -21,7 +21,7 @@ from autobct.build.forests.features import Features, weight_features
 from autobct.build.forests.forest import Forest
 from autobct.build.forests.forest_file import PROBES, ForestValue, save_forest
 from autobct.build.forests.forest_map import ForestMap, build_forest_map
-from autobct.build.forests.iteration import Fit
+from autobct.build.forests.iteration import Cut, Fit
 from autobct.build.forests.regressions import Fitted, forest_fit
 from autobct.build.layout import PAPER_NAMES, basis_of, priors_of
 from autobct.build.map_worth import DuelRow, numpy_duel, row_of
@@ -94,8 +94,13 @@ def quick_or_paper(
     return ForestRequest(dim, str(cost), runs or few[0], few[1], states or few[2], seed=seed, draws=few[3])
 
 
-def build_forest(request: ForestRequest, folder: Path, progress: Progress = lambda done, total, text: None) -> Path:
-    """Build the map, or go on where a build of the same request stopped; the finished file, in `folder`."""
+def build_forest(
+    request: ForestRequest, folder: Path, progress: Progress = lambda done, total, text: None, *, cut: Cut = map
+) -> Path:
+    """Build the map, or go on where a build of the same request stopped; the finished file, in `folder`.
+
+    cut: who applies the Bellman operator to the chunks of the cloud: `map`, or a cluster; the map is the same
+    """
     checkpoints = Checkpoints(folder, request.lines(), first=1)
     priors = priors_of(PAPER_NAMES[request.dim], request.dim, request.cost)
     model, references = priors[0].model, control_grid(26 if request.dim == 1 else 5, request.dim)
@@ -114,6 +119,7 @@ def build_forest(request: ForestRequest, folder: Path, progress: Progress = lamb
         references=references,
         regression=lambda numbers: _kept_fit(numbers, request, checkpoints, len(kept), progress),
         found=[ForestValue(features, Forest.from_tensors(one.tensors, "forest")) for one in kept],
+        cut=cut,
     )
     judging = time.perf_counter()
     rows = _judged(request, built, priors) if request.draws else []

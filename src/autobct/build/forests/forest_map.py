@@ -14,7 +14,7 @@ from autobct.belief.model import Model
 from autobct.belief.prior import Prior, paper_prior
 from autobct.build.forests.cloud import concatenate, paper_cloud
 from autobct.build.forests.features import Features, at_references, expansion, references_first, weight_features
-from autobct.build.forests.iteration import Fit, Progress, value_iteration
+from autobct.build.forests.iteration import Cut, Fit, Progress, value_iteration
 from autobct.build.forests.regressions import above, forest_fit
 from autobct.value.assessment import Assess, ByValue
 from autobct.value.lookahead.nodes import Nodes, product, stratified
@@ -86,6 +86,7 @@ def build_forest_map(
     found: Sequence[Continuation] = (),
     progress: Progress | None = None,
     rng: np.random.Generator | None = None,
+    cut: Cut = map,
 ) -> ForestMap:
     """Value iteration over a cloud, each V~_n a forest on the paper's raw numbers.
 
@@ -95,6 +96,7 @@ def build_forest_map(
     residual:    regress V - V_1 instead of V
     regression:  another `Fit` than the forest of 100 trees
     found:       V~_1, V~_2, .. of an earlier build with the same arguments, which goes on after them
+    cut:         who applies T to the chunks of the cloud: `map`, or a cluster
     """
     known = [
         paper_prior(one) if isinstance(one, str) else one for one in ([priors] if isinstance(priors, str) else priors)
@@ -125,6 +127,7 @@ def build_forest_map(
             chunk=chunk,
             expand=expansion(model, first, shown),
             progress=progress,
+            cut=cut,
         )
     return ForestMap(values, terms, model, first, shown, len(cloud.score.mean), np.diff(ended).tolist())
 

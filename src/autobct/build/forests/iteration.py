@@ -6,7 +6,8 @@ forest, a linear basis and a network are three arguments, not three algorithms.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from autobct.value.state import State, Terms
 
 Fit = Callable[[State, Array], Continuation]
 """(cloud, values at its states (n,)) -> a function of states that approximates them: line 6 of algorithm 3."""
+
+Cut = Callable[[Callable[[State], Array], Iterable[State]], Iterable[Array]]
+"""(function of states, chunks of a cloud) -> its value at each chunk, in order."""
 
 Progress = Callable[[int, int], None]
 """Told after every chunk: (which run, from 1; how many states of the cloud are done in it)."""
@@ -35,6 +39,7 @@ def value_iteration(
     chunk: int = 512,
     expand: Callable[[State], State] | None = None,
     progress: Progress | None = None,
+    cut: Cut = map,
 ) -> list[Continuation]:
     """V~_1 .. V~_N: each is T applied to the one before it at every state of the cloud, then fitted.
 
@@ -42,19 +47,34 @@ def value_iteration(
     chunk:   how many states T is applied to at a time; bounds the memory, changes nothing else
     expand:  what a chunk is seen through before T is applied, e.g. at more candidates than the cloud is kept at
              (`features.expansion`); the regression is given the cloud as it is
+    cut:     who applies T to the chunks: `map`, or a cluster (`build.on_ray`); the values are the same
     """
     value, fitted = start, []
     for run in range(1, whole_number(runs, "runs", example=4) + 1):
         targets = np.empty(len(cloud.score.mean))
-        for first in range(0, len(targets), whole_number(chunk, "chunk", example=512)):
-            part = rows(cloud, slice(first, first + chunk))
-            seen = part if expand is None else expand(part)
-            targets[first : first + chunk] = bellman(seen, terms, nodes, value, inner=inner)
+        firsts = range(0, len(targets), whole_number(chunk, "chunk", example=512))
+        step = partial(_seen_bellman, terms=terms, nodes=nodes, continuation=value, inner=inner, expand=expand)
+        parts = (rows(cloud, slice(first, first + chunk)) for first in firsts)
+        for first, values in zip(firsts, cut(step, parts), strict=True):
+            targets[first : first + chunk] = values
             if progress is not None:
                 progress(run, min(first + chunk, len(targets)))
         fitted.append(fit(cloud, targets))
         value = fitted[-1]
     return fitted
+
+
+def _seen_bellman(
+    part: State,
+    *,
+    terms: Terms,
+    nodes: Nodes,
+    continuation: Continuation,
+    inner: Indices | None,
+    expand: Callable[[State], State] | None,
+) -> Array:
+    seen = part if expand is None else expand(part)
+    return bellman(seen, terms, nodes, continuation, inner=inner)
 
 
 def bellman(

@@ -33,7 +33,14 @@ from autobct.build.layout import (
 from autobct.build.map_worth import DuelRow, row_of
 from autobct.build.networks.game import Beliefs, Game
 from autobct.build.networks.judged import check_device, game_of, torch_duel, values_of
-from autobct.build.networks.network_training import TrainingSettings, empty_network, next_value, scattered, stack_priors
+from autobct.build.networks.network_training import (
+    Cut,
+    TrainingSettings,
+    empty_network,
+    next_value,
+    scattered,
+    stack_priors,
+)
 from autobct.build.networks.network_value import NetworkValue, root
 from autobct.maps.container import Tensors
 from autobct.maps.library import save_map
@@ -156,8 +163,12 @@ def request_for(
     return BuildRequest(dim, str(cost), recall, settings=settings, seed=seed, device=str(device), draws=draws)
 
 
-def build_map(request: BuildRequest, folder: Path, progress: Progress = lambda done, total, text: None) -> Path:
+def build_map(
+    request: BuildRequest, folder: Path, progress: Progress = lambda done, total, text: None, *, cut: Cut = map
+) -> Path:
     """Build the map, or go on where a build of the same request stopped; the finished file, in `folder`.
+
+    cut: who applies the Bellman operator to the chunks of the states: `map`, or a cluster; the map is the same
 
     The checkpoints stay beside it; `clear_checkpoints` removes them.  BuildError if the folder holds another build or
     the disk is full; what was found until then is kept.
@@ -167,7 +178,7 @@ def build_map(request: BuildRequest, folder: Path, progress: Progress = lambda d
         bare = request.bare_spec()
         game = game_of(bare, training_controls(request.dim), device=request.device)
         anchors = stack_priors(request.beliefs(), game)
-        parts, seconds = _networks(request, game, anchors, checkpoints, progress)
+        parts, seconds = _networks(request, game, anchors, checkpoints, progress, cut)
         value_map = ValueMap(_with_ranges(bare, game, anchors), tuple(network_of(part) for part in parts))
         started = time.perf_counter()
         rows = _judged(request, value_map, progress)
@@ -199,7 +210,7 @@ def device_name(device: str) -> str:
 
 
 def _networks(
-    request: BuildRequest, game: Game, anchors: Beliefs, checkpoints: Checkpoints, progress: Progress
+    request: BuildRequest, game: Game, anchors: Beliefs, checkpoints: Checkpoints, progress: Progress, cut: Cut
 ) -> tuple[list[Tensors], float]:
     """The arrays of all value functions, those on disk included, and the seconds they took."""
     runs, total = request.settings.runs, _parts(request)
@@ -212,7 +223,7 @@ def _networks(
     found = [_module(game, request.settings, part) for part in parts]
     for index in range(len(found), runs):
         started, said = time.perf_counter(), [""]
-        found.append(next_value(game, anchors, request.training, found, progress=said.append))
+        found.append(next_value(game, anchors, request.training, found, progress=said.append, cut=cut))
         parts.append({name: value.detach().cpu().numpy() for name, value in found[-1].state_dict().items()})
         took = time.perf_counter() - started
         checkpoints.save(index, parts[-1], took)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -176,11 +177,23 @@ def square_root(cov: Tensor) -> Tensor:
     return root.float()
 
 
-@torch.no_grad()
-def best_values(game: Game, beliefs: Beliefs, value: Value, chunk: int) -> tuple[Tensor, Tensor]:
+Cut = Callable[[Callable[[Beliefs], tuple[Tensor, Tensor]], Iterable[Beliefs]], Iterable[tuple[Tensor, Tensor]]]
+"""(function of beliefs, chunks of them) -> its value at each chunk, in order: `map`, or `build.on_ray`."""
+
+
+def best_values(game: Game, beliefs: Beliefs, value: Value, chunk: int, cut: Cut = map) -> tuple[Tensor, Tensor]:
     """T value at every belief, and the control that attains it: (n,), (n,)."""
-    parts = [q_values(game, beliefs.rows(slice(i, i + chunk)), value).max(1) for i in range(0, len(beliefs), chunk)]
-    return torch.cat([p.values for p in parts]), torch.cat([p.indices for p in parts])
+    step = partial(_best_of, game=game, value=value, threads=torch.get_num_threads())
+    parts = [*cut(step, (beliefs.rows(slice(i, i + chunk)) for i in range(0, len(beliefs), chunk)))]
+    return torch.cat([best for best, _ in parts]), torch.cat([control for _, control in parts])
+
+
+@torch.no_grad()
+def _best_of(part: Beliefs, *, game: Game, value: Value, threads: int) -> tuple[Tensor, Tensor]:
+    if torch.get_num_threads() != threads:  # in another process: sums are split among threads
+        torch.set_num_threads(threads)
+    best = q_values(game, part, value).max(1)
+    return best.values, best.indices
 
 
 def fit(
@@ -233,6 +246,7 @@ def next_value(
     found: Sequence[NetworkValue],
     *,
     progress: Callable[[str], None] = print,
+    cut: Cut = map,
 ) -> NetworkValue:
     """The network after those found so far, V_2 first: a function of them and of (settings.seed, their number).
 
@@ -242,7 +256,7 @@ def next_value(
     seed = derived_seed(settings.seed, len(found))
     rng = torch.Generator(device=game.device).manual_seed(seed)
     value: Value = as_value(found[-1]) if found else one_more_run  # type: ignore[assignment]
-    beliefs, worth = _states(Particles.aged(game, anchors, settings, rng), value)
+    beliefs, worth = _states(Particles.aged(game, anchors, settings, rng), value, cut)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = empty_network(game, settings.hidden)
@@ -272,11 +286,11 @@ def derived_seed(seed: int, index: int) -> int:
     return int(np.random.SeedSequence([seed, index]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _states(particles: Particles, value: Value) -> tuple[Beliefs, Tensor]:
+def _states(particles: Particles, value: Value, cut: Cut) -> tuple[Beliefs, Tensor]:
     """What the particles go through in `rounds` runs under the policy of `value`, and T value there."""
     settings, seen, worth = particles.settings, [], []
     for _ in range(settings.rounds):
-        best, control = best_values(particles.game, particles.beliefs, value, settings.chunk)
+        best, control = best_values(particles.game, particles.beliefs, value, settings.chunk, cut)
         seen.append(Beliefs(*(getattr(particles.beliefs, name).clone() for name in Beliefs.__slots__)))
         worth.append(best)
         particles.advance(particles.wandering(control))

@@ -21,6 +21,7 @@ import numpy as np
 
 from autobct.belief.kalman import predict
 from autobct.belief.model import noise_at
+from autobct.deprecation import renamed
 from autobct.tuning.history import Run
 from autobct.tuning.model.estimate import to_scores
 from autobct.tuning.model.posterior import Learned, score_learned
@@ -54,6 +55,7 @@ class Alarm:
     @property
     def believed(self) -> float:
         """Deprecated name of `expected`."""
+        renamed("Alarm.believed", "Alarm.expected", removed_in="0.3")
         return self.expected
 
 
