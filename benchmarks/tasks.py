@@ -244,15 +244,9 @@ def best_seen_of(scores: Sequence[float]) -> int:
 
 
 def tuner_for(question: Question, **settings: Any) -> autobct.Tuner:
-    """autobct, told what a question tells."""
-    return autobct.Tuner(
-        question.space,
-        price=question.price,
-        score_range=question.score_range,
-        seed=question.seed,
-        max_runs=question.cap,
-        **settings,
-    )
+    """autobct with what a question tells; settings take the place of that."""
+    plain = {"price": question.price, "score_range": question.score_range, "seed": question.seed}
+    return autobct.Tuner(question.space, **{**plain, "max_runs": question.cap, **settings})
 
 
 def autobct_tuner(**settings: Any) -> Tuner:
