@@ -102,7 +102,7 @@ def additive(
     features = _Additive(degree, tuple(numeric), tuple(pairs), tuple(indicators))
     powers = [k for _ in numeric for k in range(1, degree + 1)]
     degrees = (0, *powers, *(2 for _ in pairs), *(1 for _ in indicators))
-    return Basis(name or f"additive-{degree}-in-{dim}", dim, size, features, degrees)
+    return Basis(name=name or f"additive-{degree}-in-{dim}", dim=dim, size=size, function=features, degrees=degrees)
 
 
 def cubic() -> Basis:

@@ -22,7 +22,7 @@ from autobct.tuning.memory import Memory, check_control, run_told
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.posterior import Learned
 from autobct.tuning.model.thinning import SEARCHED, with_few_candidates
-from autobct.tuning.problem import ScaledProblem, at_price, is_spread
+from autobct.tuning.problem import ScaledProblem, at_price
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space.space import Space
@@ -158,10 +158,8 @@ class Tuner:
     @property
     def settings(self) -> dict[str, Any]:
         """What is needed to reproduce the tuning, as plain data for JSON."""
-        limits, seed = self._plan.limits, self._plan.seed
-        return settings_of(
-            self.problem, policy=self.policy_note, seed=seed, max_runs=limits.max_runs, max_cost=limits.max_cost
-        )
+        limits = {"max_runs": self.limits.max_runs, "max_cost": self.limits.max_cost}
+        return settings_of(self.problem, policy=self.policy_note, seed=self._plan.seed, **limits)
 
     @property
     def best(self) -> Run | None:
@@ -202,7 +200,7 @@ class Tuner:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
         policy, seed, problem = self._plan.policy, self._plan.seed, self._memory.problem
         if policy is not None:
-            problem = self.problem if is_spread(problem) else problem
+            problem = self.problem if problem.stated.spreads else problem
         if self._policy is None or self._policy[0] is not problem:
             chosen = default_policy(problem, seed) if policy is None else own_policy(policy, problem, seed)
             self._policy = (problem, *chosen)
