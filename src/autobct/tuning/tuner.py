@@ -199,8 +199,7 @@ class Tuner:
     def _assess_now(self) -> tuple[Assess, str]:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
         policy, seed, problem = self._plan.policy, self._plan.seed, self._memory.problem
-        if policy is not None:
-            problem = self.problem if problem.stated.spreads else problem
+        problem = self.problem if policy is not None and problem.stated.spreads else problem
         if self._policy is None or self._policy[0] is not problem:
             chosen = default_policy(problem, seed) if policy is None else own_policy(policy, problem, seed)
             self._policy = (problem, *chosen)
