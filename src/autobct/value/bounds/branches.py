@@ -21,6 +21,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Array32, Indices, transpose
 from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.kalman import observed_sd
 from autobct.value.state import State, Terms, price_of
 
 DRAWS = 64
@@ -193,7 +194,7 @@ def _observed(mean: Array, root: Array, chosen: Indices, noise: Array, surprise:
 
 def expected_prices(branches: Branches, ground: Ground) -> Array:
     """Expected price of a run at each candidate, as `run_price`.  (n, G)."""
-    sd = np.sqrt(np.square(branches.cost_root).sum(axis=-1) + np.square(ground.cost_noise))
+    sd = observed_sd(np.square(branches.cost_root).sum(axis=-1), ground.cost_noise)
     return price_of(branches.cost, sd, ground.terms)
 
 
