@@ -63,3 +63,18 @@ def test_a_class_name_means_one_thing() -> None:
                 places[node.name].append(path.name)
     assert len(places) > 150
     assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
+def test_constructors_of_many_fields_are_called_with_keywords() -> None:
+    """More than four values in a row are read by counting."""
+    trees = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
+    fields = {
+        node.name: sum(isinstance(part, ast.AnnAssign) for part in node.body)
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(mark) for mark in node.decorator_list)
+    }
+    calls = [(path, node) for path, tree in trees.items() for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    long = [(path, call) for path, call in calls if fields.get(getattr(call.func, "id", ""), 0) > 4]
+    assert len(long) > 50
+    assert not [f"{path}:{call.lineno}" for path, call in long if len(call.args) > 4]

@@ -4,6 +4,9 @@ A basis maps controls in the unit cube to features: `(..., p) -> (..., J)`.  The
 (its 1-D examples) and `additive_quartic` (its 2-D examples); `additive` is their common pattern in any
 dimension, and `Basis.of` takes functions of the user's.
 
+To add a kernel, write its features: with weights N(mu, Sigma) a basis has the kernel k(u, v) = phi(u)' Sigma phi(v).
+The default surrogate's features are in `belief.surrogate.surface`, and its prior of their weights in `.learning`.
+
 | symbol | here |
 |---|---|
 | p | `dim`, number of coordinates of a control |
@@ -102,7 +105,7 @@ def additive(
     features = _Additive(degree, tuple(numeric), tuple(pairs), tuple(indicators))
     powers = [k for _ in numeric for k in range(1, degree + 1)]
     degrees = (0, *powers, *(2 for _ in pairs), *(1 for _ in indicators))
-    return Basis(name or f"additive-{degree}-in-{dim}", dim, size, features, degrees)
+    return Basis(name=name or f"additive-{degree}-in-{dim}", dim=dim, size=size, function=features, degrees=degrees)
 
 
 def cubic() -> Basis:

@@ -99,7 +99,8 @@ def _contiguous(values: Any) -> Any:
 def _intervals(a: Any, b: Any) -> tuple[Any, Any]:
     """Where each line is on top, for lines sorted by slope: (L, ...) each.  Empty where lower >= upper."""
     xp, parallel = namespace(a), _PARALLEL[a.itemsize]
-    lower, upper = xp.full_like(a, -math.inf), xp.full_like(a, math.inf)
+    lower = xp.full_like(a, -math.inf)
+    upper = -lower
     with np.errstate(over="ignore"):
         for i in range(len(a) - 1):
             crossing = a[i] - a[i + 1 :]

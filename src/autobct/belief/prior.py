@@ -189,7 +189,13 @@ def default_prior(basis: Basis, expected: Expectations | None = None) -> Prior:
     """
     told = expected or Expectations()
     return Prior(
-        Model(basis, basis, told.score_noise, told.cost_noise, LOG_LINEAR),
+        Model(
+            score_basis=basis,
+            cost_basis=basis,
+            score_noise=told.score_noise,
+            cost_noise=told.cost_noise,
+            cost_model=LOG_LINEAR,
+        ),
         Belief(
             _level_and_shape(basis, told.score_level, told.score_spread, told.score_shape),
             _level_and_shape(basis, told.cost_level, told.cost_spread, told.cost_shape),

@@ -129,11 +129,11 @@ def _played(policy: Assess, start: State, terms: Terms, common: CommonRandomNumb
     mine, base = simulate(policy, start, terms, common), simulate(depth_two, start, terms, common)
     positive = np.asarray((terms.cost_model.from_observation(common.costs) > 0).all(axis=-1))
     return Duel(
-        mine.score - terms.price * mine.cost,  # the overhead is not paid by anyone
-        mine.runs,
-        base.score - terms.price * base.cost,
-        base.runs,
-        positive,
+        net=mine.score - terms.price * mine.cost,  # the overhead is not paid by anyone
+        runs=mine.runs,
+        base_net=base.score - terms.price * base.cost,
+        base_runs=base.runs,
+        positive=positive,
     )
 
 

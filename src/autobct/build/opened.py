@@ -159,7 +159,14 @@ def _network_trial(
     def play(prior: Prior, advance: Callable[[int], None]) -> Duel:
         return judged.torch_duel(spec, values, prior, price, draws=draws, seed=seed, device=device, advance=advance)
 
-    return Trial(names, price, f"The map's policy against depth 2, on {device}.", f"torch on {device}", priors, play)
+    return Trial(
+        names=names,
+        price=price,
+        note=f"The map's policy against depth 2, on {device}.",
+        library=f"torch on {device}",
+        priors=priors,
+        play=play,
+    )
 
 
 def _slow_trial(
@@ -175,7 +182,7 @@ def _slow_trial(
         return numpy_duel(policy, prior, terms, controls, draws=draws, rng=rng, advance=advance)
 
     note = "The map's policy against depth 2, in NumPy: slow; it is quicker with torch, pip install 'autobct[build]'."
-    return Trial(names, terms.price, note, "NumPy", priors, play)
+    return Trial(names=names, price=terms.price, note=note, library="NumPy", priors=priors, play=play)
 
 
 def _forest_trial(
@@ -192,7 +199,7 @@ def _forest_trial(
         return numpy_duel(policy, prior, terms, forest_map.controls, draws=draws, rng=rng, advance=advance)
 
     note = f"The forest map's relaxed policy against depth 2, in NumPy (slow), with score noise {model.score_noise:g}."
-    return Trial(names, price, note, "NumPy", own, play)
+    return Trial(names=names, price=price, note=note, library="NumPy", priors=own, play=play)
 
 
 def _range(ends: tuple[float, float]) -> str:

@@ -99,7 +99,15 @@ class Reader:
         if control is None:
             return None
         score, error = _outcome(trial)
-        return Run(trial.number, self.space.params(control), control, score, cost, error, math.nan)
+        return Run(
+            trial=trial.number,
+            params=self.space.params(control),
+            control=control,
+            score=score,
+            cost=cost,
+            error=error,
+            estimated_score=math.nan,
+        )
 
     def _under_way(self, trial: FrozenTrial, typical: float) -> Train | None:
         """A running trial as one that was asked for; its expected gain and score play no part any more."""
@@ -110,7 +118,17 @@ class Reader:
         if control is None:
             return None
         cost = float(trial.user_attrs.get(EXPECTED_COST, typical))
-        return Train(trial.number, self.space.params(control), control, 0.0, cost, 0.0, math.nan, math.nan, None)
+        return Train(
+            trial=trial.number,
+            params=self.space.params(control),
+            control=control,
+            expected_gain=0.0,
+            expected_cost=cost,
+            price_of_run=0.0,
+            expected_score=math.nan,
+            value=math.nan,
+            stop_value=None,
+        )
 
 
 def _alike(first: FrozenTrial, second: FrozenTrial) -> bool:

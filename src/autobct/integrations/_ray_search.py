@@ -50,7 +50,15 @@ class History:
     def saved(self, metric: str | None, mode: str | None, cost: str) -> SavedState:
         """All of it."""
         runs = tuple(zip(self._ids, self.runs, strict=True))
-        return SavedState(metric, mode, cost, self.space, runs, dict(self.pending), tuple(self._decisions))
+        return SavedState(
+            metric=metric,
+            mode=mode,
+            cost=cost,
+            space=self.space,
+            runs=runs,
+            pending=dict(self.pending),
+            decisions=tuple(self._decisions),
+        )
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -90,12 +98,34 @@ class History:
     def told(self, trial_id: str, score: float | None, cost: float, error: str | None) -> None:
         """What came of a trial that was pending."""
         train = self.pending.pop(trial_id)
-        self._learn(trial_id, Run(train.trial, train.params, train.control, score, cost, error, math.nan))
+        self._learn(
+            trial_id,
+            Run(
+                trial=train.trial,
+                params=train.params,
+                control=train.control,
+                score=score,
+                cost=cost,
+                error=error,
+                estimated_score=math.nan,
+            ),
+        )
 
     def evaluated(self, control: Array, score: float | None, cost: float, error: str | None) -> None:
         """A run that was made elsewhere."""
         params = self._known_space().params(control)
-        self._learn("", Run(self._now().memory.asked, params, control, score, cost, error, math.nan))
+        self._learn(
+            "",
+            Run(
+                trial=self._now().memory.asked,
+                params=params,
+                control=control,
+                score=score,
+                cost=cost,
+                error=error,
+                estimated_score=math.nan,
+            ),
+        )
 
     def adopted(self, trial_id: str, control: Array) -> bool:
         """A trial that was suggested by this search and forgotten is pending again."""

@@ -97,7 +97,9 @@ def state_of_text(text: str, known: Space | None) -> SavedState:
     decisions = tuple(_train(each, f"decisions[{n}]", space) for n, each in enumerate(lists["decisions"]))
     _once([trial_id for trial_id, _ in runs if trial_id] + [trial_id for trial_id, _ in pending], "trial_id")
     _once([run.trial for _, run in runs] + [train.trial for _, train in pending], "trial")
-    return SavedState(metric, mode, cost, space, runs, dict(pending), decisions)
+    return SavedState(
+        metric=metric, mode=mode, cost=cost, space=space, runs=runs, pending=dict(pending), decisions=decisions
+    )
 
 
 _KEYS = ("format", "metric", "mode", "cost", "space", "runs", "pending", "decisions")
@@ -124,7 +126,15 @@ def _run(data: Any, where: str, space: Space) -> tuple[str, Run]:
     score = None if score is None else _number(score, f"{where}.score")
     cost, trial = _number(told["cost"], f"{where}.cost", least=0.0), _whole(told["trial"], f"{where}.trial")
     trial_id = _text(told["trial_id"], f"{where}.trial_id") or ""
-    return trial_id, Run(trial, space.params(control), control, score, cost, error, math.nan)
+    return trial_id, Run(
+        trial=trial,
+        params=space.params(control),
+        control=control,
+        score=score,
+        cost=cost,
+        error=error,
+        estimated_score=math.nan,
+    )
 
 
 def _pending(data: Any, where: str, space: Space) -> tuple[str, Train]:

@@ -29,5 +29,13 @@ def learnable(tuner: Tuner, run: Run) -> Run:
     try:
         tuner.memory.problem.score_observed(run.score)
     except ValueError as wrong:
-        return Run(run.trial, run.params, run.control, None, run.cost, str(wrong), run.estimated_score)
+        return Run(
+            trial=run.trial,
+            params=run.params,
+            control=run.control,
+            score=None,
+            cost=run.cost,
+            error=str(wrong),
+            estimated_score=run.estimated_score,
+        )
     return run

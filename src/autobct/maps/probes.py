@@ -85,7 +85,15 @@ def probes_of(value_map: ValueMap, *, seed: int = 0) -> Probes:
 
     hand = rng.integers(-1, len(spec.references), _COUNT) if spec.recall else np.full(_COUNT, -1)
     terms = np.exp(rng.uniform(np.log([0.02, 0.03, 0.05]), np.log([0.5, 0.2, 0.2]), (_COUNT, 3)))
-    asked = Probes(means(0.5), roots(), means(0.0), roots(), terms, hand.astype(np.int32), np.empty((0, _COUNT)))
+    asked = Probes(
+        score_mean=means(0.5),
+        score_root=roots(),
+        cost_mean=means(0.0),
+        cost_root=roots(),
+        terms=terms,
+        hand=hand.astype(np.int32),
+        values=np.empty((0, _COUNT)),
+    )
     return replace(asked, values=recomputed(value_map, asked))
 
 
@@ -119,10 +127,10 @@ def _states(spec: MapSpec, probes: Probes) -> Iterator[tuple[State, Terms]]:
     size = len(spec.references)
     for k, (price, score_noise, cost_noise) in enumerate(probes.terms.tolist()):
         state = State(
-            belief(probes.score_mean[k], probes.score_root[k]),
-            belief(probes.cost_mean[k], probes.cost_root[k]),
-            np.full(size, score_noise),
-            np.full(size, cost_noise),
-            np.array([probes.hand[k]], dtype=np.intp),
+            score=belief(probes.score_mean[k], probes.score_root[k]),
+            cost=belief(probes.cost_mean[k], probes.cost_root[k]),
+            score_noise=np.full(size, score_noise),
+            cost_noise=np.full(size, cost_noise),
+            kept=np.array([probes.hand[k]], dtype=np.intp),
         )
         yield state, Terms(price, model, spec.recall, spec.overhead)

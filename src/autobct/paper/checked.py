@@ -60,5 +60,14 @@ def checked(experiment: Experiment) -> list[Checked]:
     for number, ((*_, believed, value), (belief, here)) in enumerate(lines, 1):
         going_on = float(values(view(belief, model, experiment.controls), terms, number).value.max())
         most = clairvoyant_value(view(belief, model, controls), Terms(experiment.price), normals)
-        found.append(Checked(number, believed, here, value, going_on, float(most.mean())))
+        found.append(
+            Checked(
+                number=number,
+                published_believed=believed,
+                believed=here,
+                published_value=value,
+                value=going_on,
+                most=float(most.mean()),
+            )
+        )
     return found

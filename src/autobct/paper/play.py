@@ -145,7 +145,17 @@ class Opening:
             decision = tuner.ask()
             value = value_of_continuing(decision)
             lines.append(
-                PlayedRun(len(lines) + 1, score, cost, total, control, params, run.estimated_score, value, outcome)
+                PlayedRun(
+                    number=len(lines) + 1,
+                    score=score,
+                    cost=cost,
+                    total=total,
+                    control=control,
+                    params=params,
+                    believed=run.estimated_score,
+                    value=value,
+                    outcome=outcome,
+                )
             )
         best = tuner.best
         returned = next(index for index, run in enumerate(tuner.history) if run is best)

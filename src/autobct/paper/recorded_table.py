@@ -71,11 +71,11 @@ class RecordedTable:
         """The same, one training at a time."""
         return [
             RecordedRow(
-                tuple(map(float, self.u[index])),
-                int(self.repeat[index]),
-                float(self.score[index]),
-                float(self.seconds[index]),
-                {name: float(column[index]) for name, column in self.extra.items()},
+                u=tuple(map(float, self.u[index])),
+                repeat=int(self.repeat[index]),
+                score=float(self.score[index]),
+                seconds=float(self.seconds[index]),
+                extra={name: float(column[index]) for name, column in self.extra.items()},
             )
             for index in range(len(self))
         ]
@@ -87,13 +87,13 @@ def table_of(name: str, rows: Sequence[RecordedRow], header: Mapping[str, str]) 
         raise TableError(f"table {name!r} has no rows")
     extra = {key: np.array([row.extra[key] for row in rows]) for key in rows[0].extra}
     table = RecordedTable(
-        name,
-        np.array([row.u for row in rows], dtype=np.float64),
-        np.array([row.repeat for row in rows], dtype=np.int64),
-        np.array([row.score for row in rows], dtype=np.float64),
-        np.array([row.seconds for row in rows], dtype=np.float64),
-        extra,
-        dict(header),
+        name=name,
+        u=np.array([row.u for row in rows], dtype=np.float64),
+        repeat=np.array([row.repeat for row in rows], dtype=np.int64),
+        score=np.array([row.score for row in rows], dtype=np.float64),
+        seconds=np.array([row.seconds for row in rows], dtype=np.float64),
+        extra=extra,
+        header=dict(header),
     )
     _check_rows(table.rows, lambda index: f"row {index + 1} of table {name!r}")
     return table
@@ -188,7 +188,13 @@ def _row(cells: list[str], controls: int, extra: list[str], where: str) -> Recor
     repeat, score, seconds, *rest = numbers[controls:]
     if not repeat.is_integer() or repeat < 0:
         raise TableError(f"{where}: repeat must be 0, 1, 2, ..., got {cells[controls][:40]}")
-    return RecordedRow(tuple(numbers[:controls]), int(repeat), score, seconds, dict(zip(extra, rest, strict=True)))
+    return RecordedRow(
+        u=tuple(numbers[:controls]),
+        repeat=int(repeat),
+        score=score,
+        seconds=seconds,
+        extra=dict(zip(extra, rest, strict=True)),
+    )
 
 
 def _check_count(header: Mapping[str, str], found: int, shown: str) -> None:

@@ -71,15 +71,15 @@ class Tunings:
         """Means and standard deviations."""
         models, lasts = [one.model for one in self.played], [one.last for one in self.played]
         return Summary(
-            len(self.played),
-            spread([model.score for model in models]),
-            spread([last.total for last in lasts]),
-            tuple(spread(column) for column in zip(*(model.control for model in models), strict=True)),
-            spread([len(one.lines) for one in self.played]),
-            spread([one.believed for one in self.played]),
-            _known([last.value for last in lasts]),
-            spread(self.nets),
-            None if self.mean_nets is None else spread(self.mean_nets),
+            tunings=len(self.played),
+            score=spread([model.score for model in models]),
+            cost=spread([last.total for last in lasts]),
+            control=tuple(spread(column) for column in zip(*(model.control for model in models), strict=True)),
+            runs=spread([len(one.lines) for one in self.played]),
+            believed=spread([one.believed for one in self.played]),
+            value=_known([last.value for last in lasts]),
+            net=spread(self.nets),
+            mean_net=None if self.mean_nets is None else spread(self.mean_nets),
         )
 
 
@@ -102,14 +102,14 @@ def published_summary(row: Published, price: float) -> Summary:
         return Spread(value, sds[index] if sds else None)
 
     return Summary(
-        1,
-        told("score", row.score),
-        told("cost", row.cost),
-        tuple(told("control", u, index) for index, u in enumerate(row.control)),
-        told("runs", row.runs),
-        None if row.believed is None else Spread(row.believed),
-        None if row.value is None else Spread(row.value),
-        Spread(row.score - price * row.cost),
+        tunings=1,
+        score=told("score", row.score),
+        cost=told("cost", row.cost),
+        control=tuple(told("control", u, index) for index, u in enumerate(row.control)),
+        runs=told("runs", row.runs),
+        believed=None if row.believed is None else Spread(row.believed),
+        value=None if row.value is None else Spread(row.value),
+        net=Spread(row.score - price * row.cost),
     )
 
 

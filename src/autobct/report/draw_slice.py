@@ -39,8 +39,15 @@ class Side:
 def sides(story: Story) -> tuple[Side, Side]:
     """The score's side and the cost's."""
     return (
-        Side("score", "score", "score", run_score, story.scores, log=False),
-        Side("cost", story.cost_title, "cost", run_cost, story.costs, log=log_cost(story.problem)),
+        Side(name="score", title="score", colour="score", estimated=run_score, observed=story.scores, log=False),
+        Side(
+            name="cost",
+            title=story.cost_title,
+            colour="cost",
+            estimated=run_cost,
+            observed=story.costs,
+            log=log_cost(story.problem),
+        ),
     )
 
 

@@ -106,8 +106,22 @@ def _rows(problem: ScaledProblem, history: Sequence[Run]) -> tuple[_FigureRow, _
     cost = np.stack([_quantiles(belief.cost, cost_features) for belief in past])
     cost = model.cost_model.from_observation(cost)  # quantiles go through any increasing function
     return (
-        _FigureRow("score H(u)", COLOURS["score"], score, controls, np.array(scores), log=False),
-        _FigureRow("cost T(u)", COLOURS["cost"], cost, controls, np.array(costs), log=model.cost_model is LOG_LINEAR),
+        _FigureRow(
+            label="score H(u)",
+            colour=COLOURS["score"],
+            quantiles=score,
+            controls=controls,
+            observed=np.array(scores),
+            log=False,
+        ),
+        _FigureRow(
+            label="cost T(u)",
+            colour=COLOURS["cost"],
+            quantiles=cost,
+            controls=controls,
+            observed=np.array(costs),
+            log=model.cost_model is LOG_LINEAR,
+        ),
     )
 
 

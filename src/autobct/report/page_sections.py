@@ -49,16 +49,16 @@ def sections(story: Story) -> list[Section]:
 def _progress(story: Story) -> Section:
     better = "below" if story.sign < 0 else "above"
     return Section(
-        "Progress",
-        f"Another run is made while the value of continuing is {better} the estimated score of the best so far.",
-        (
+        title="Progress",
+        text=f"Another run is made while the value of continuing is {better} the estimated score of the best so far.",
+        legend=(
             Key(_dot("ink"), "observed"),
             Key(_line("score"), "estimated score, best so far"),
             Key(_dot("go"), "value of continuing"),
             *_common(story),
         ),
-        (Drawn(progress_chart(story), progress_words(story)),),
-        progress_chart(story, width=400.0, height=320.0),
+        figures=(Drawn(progress_chart(story), progress_words(story)),),
+        narrow=progress_chart(story, width=400.0, height=320.0),
     )
 
 

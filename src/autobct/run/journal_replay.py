@@ -143,7 +143,15 @@ def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: 
             tuner.memory.problem.score_observed(score)
     except ValueError as wrong:
         score, error = None, str(wrong)
-    return Run(train.trial, train.params, train.control, score, cost, error, math.nan)
+    return Run(
+        trial=train.trial,
+        params=train.params,
+        control=train.control,
+        score=score,
+        cost=cost,
+        error=error,
+        estimated_score=math.nan,
+    )
 
 
 def otherwise(trial: int, header: Record) -> str:

@@ -131,7 +131,15 @@ def _ended(answer: dict[str, object], order: Order) -> Ended:
     capped = None if reason == TIMEOUT else reason
     trouble = str(answer["output_trouble"]) if answer["output_trouble"] else None
     by_itself = answer["why"] is None and isinstance(answer["code"], int)
-    return Ended(wall, cpu, _failure(answer, order), tuple(notes), capped, trouble, by_itself)
+    return Ended(
+        wall=wall,
+        cpu=cpu,
+        failure=_failure(answer, order),
+        notes=tuple(notes),
+        capped=capped,
+        trouble=trouble,
+        by_itself=by_itself,
+    )
 
 
 def _failure(answer: dict[str, object], order: Order) -> str | None:

@@ -130,7 +130,7 @@ class Trainer:
         if ended.failure is not None:
             said = self._last_words(decision, order, repeat) if ended.by_itself else ""
             fault = "" if ended.failure.endswith(TIMEOUT) else "program"
-            return Once(None, measured, ended.failure + said, ended, fault)
+            return Once(score=None, cost=measured, error=ended.failure + said, ended=ended, fault=fault)
         cost = measured
         try:
             if measured is None:
@@ -140,7 +140,13 @@ class Trainer:
             if ended.trouble is not None:  # a full disk is not the params' fault: the run is to be made again
                 raise OSError(errno.ENOSPC, ended.trouble, order.stdout) from None
             error = f"{missing}{self._last_words(decision, order, repeat)}"
-            return Once(None, cost, error, ended, "" if isinstance(missing, NotFiniteError) else "output")
+            return Once(
+                score=None,
+                cost=cost,
+                error=error,
+                ended=ended,
+                fault="" if isinstance(missing, NotFiniteError) else "output",
+            )
 
     def _last_words(self, decision: Train, order: Order, repeat: int) -> str:
         """What the program wrote on stderr before it failed, without what [env] gave it."""
@@ -198,8 +204,10 @@ class Trainer:
         if scores and failed:
             notes += (f"{len(failed)} of {len(trainings)} repeats failed, the last one: {failed[-1]}",)
         if scores and capped is None:
-            return TrialOutcome(statistics.median(scores), cost, None, wall, notes)
-        return TrialOutcome(None, cost, failed[-1], wall, notes, capped, trainings[-1].fault)
+            return TrialOutcome(score=statistics.median(scores), cost=cost, error=None, wall=wall, notes=notes)
+        return TrialOutcome(
+            score=None, cost=cost, error=failed[-1], wall=wall, notes=notes, capped=capped, fault=trainings[-1].fault
+        )
 
 
 def _environment(program: Program, values: Mapping[str, str]) -> dict[str, str]:

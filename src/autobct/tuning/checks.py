@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from autobct.belief.arrays import finite_number
+from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
 from autobct.belief.prior import PAPER_PRIORS, Prior
+from autobct.tuning.space.candidates import distinct
+from autobct.tuning.space.row_table import Table
 from autobct.tuning.space.space import Space
 
 PAPER = "paper"
@@ -50,3 +52,20 @@ def stated_noise(score_noise: object, *, learning: bool) -> float | None:
             raise ValueError(f"score_noise must be a number or 'exact', got {score_noise!r}; write score_noise='exact'")
         return 0.0
     return finite_number(score_noise, "score_noise", least=0.0)
+
+
+def stated_controls(space: Space, candidates: Array | int | None) -> Array:
+    """The candidates (G, p) that were stated, as rows or by their number; those of the space if they were not."""
+    if candidates is not None and isinstance(space, Table):
+        raise ValueError("candidates cannot be combined with a Table, whose rows are the candidates; leave them out")
+    if candidates is None:
+        return space.candidates()
+    if np.ndim(candidates) == 0:
+        return space.candidates(whole_number(candidates, "candidates", example=101, least=2))
+    controls = np.array(finite_array(candidates, "candidates"))
+    if controls.shape != (len(controls), space.dim) or controls.size == 0 or np.any((controls < 0) | (controls > 1)):
+        raise ValueError(
+            f"candidates must be rows of {space.dim} numbers between 0 and 1, got an array of shape "
+            f"{controls.shape}; write e.g. np.linspace(0, 1, 101)[:, None]"
+        )
+    return distinct(space.canonical(controls)) if space.conditional else controls

@@ -15,7 +15,7 @@ from autobct.tuning.history import Note, Run
 from autobct.tuning.model.alarm import Alarm, Watch, raised, surprise, watched
 from autobct.tuning.model.estimate import estimated_score, score_at
 from autobct.tuning.model.posterior import Learned, extended
-from autobct.tuning.problem import ScaledProblem, deciding_for, is_spread
+from autobct.tuning.problem import ScaledProblem, deciding_for
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import notes_of
 from autobct.value.simulate import KEPT
@@ -165,7 +165,7 @@ class Memory:
 
     def _without_the_worst(self) -> Memory:
         """Of very many models only the best can be returned: memory and time stay the same however many runs."""
-        if not is_spread(self.problem) or len(self.finished) <= _REMEMBERED:
+        if not self.problem.stated.spreads or len(self.finished) <= _REMEMBERED:
             return self
         kept = {*self._ranked(), self.returned, *list(self.finished)[-_REMEMBERED // 2 :]}
         return replace(self, finished={place: run for place, run in self.finished.items() if place in kept})
@@ -188,7 +188,15 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
     except (TypeError, ValueError) as wrong:
         raise type(wrong)(f"{wrong}; {_TELL}") from None
     train = memory.pending[number]
-    return Run(number, train.params, train.control, told_score, told_cost, error, math.nan)
+    return Run(
+        trial=number,
+        params=train.params,
+        control=train.control,
+        score=told_score,
+        cost=told_cost,
+        error=error,
+        estimated_score=math.nan,
+    )
 
 
 def check_control(problem: ScaledProblem, control: Array) -> None:
@@ -199,7 +207,7 @@ def check_control(problem: ScaledProblem, control: Array) -> None:
 
 def is_candidate(problem: ScaledProblem, control: Array) -> bool:
     """Whether a control is among the candidates, or may come to be where these are searched for."""
-    searched = is_spread(problem) and np.shape(control) == (problem.space.dim,)
+    searched = problem.stated.spreads and np.shape(control) == (problem.space.dim,)
     return searched or bool(np.any(np.all(problem.controls == control, axis=-1)))
 
 

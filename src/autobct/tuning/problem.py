@@ -17,15 +17,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
+from autobct.belief.arrays import Array, finite_number
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
-from autobct.tuning.checks import ENSEMBLE, check_flag, stated_noise, stated_prior
+from autobct.tuning.checks import ENSEMBLE, check_flag, stated_controls, stated_noise, stated_prior
 from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
 from autobct.tuning.model.default_prior import first_belief
-from autobct.tuning.space.candidates import distinct, refinable, spread
+from autobct.tuning.space.candidates import refinable, spread
 from autobct.tuning.space.hints import NOTHING, Hints, hints_of
-from autobct.tuning.space.row_table import Table
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.price import Price, parse_price
 from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, affine, is_log, stated_ends
@@ -52,7 +51,7 @@ class Stated:
     overhead:     of every run, in units of the score range
     hints:        what was said to shape the default belief
     learning:     the default belief is one that learns its scale
-    spreads:      candidates are an even spread, to be refined where runs turn out well
+    spreads:      candidates are an even spread, and others may be added around the best models
     noise:        standard deviation of one score, in the user's units; None if it is to be learned
     second:       the learned surrogate is asked as well
     """
@@ -168,21 +167,24 @@ def problem_of(
     fixed = own is not None
     least = 0.0 if learning else OVERHEAD
     stated = Stated(
-        score_scale,
-        score_range is not None,
-        _cost_range(cost_range),
-        _TYPICAL_PRICE / told_price.per_cost,
-        own,
-        (fixed or isinstance(score_range, Affine | AffineLog), fixed or isinstance(cost_range, Affine | AffineLog)),
-        bool(told["recall"]),
-        least if overhead is None else finite_number(overhead, "overhead", least=0.0),
-        hints,
-        learning,
-        learning and candidates is None and refinable(told_space),
-        stated_noise(told.get("score_noise"), learning=learning),
-        prior is None,
+        score_scale=score_scale,
+        score_known=score_range is not None,
+        cost_range=_cost_range(cost_range),
+        cost_guess=_TYPICAL_PRICE / told_price.per_cost,
+        prior=own,
+        fixed=(
+            fixed or isinstance(score_range, Affine | AffineLog),
+            fixed or isinstance(cost_range, Affine | AffineLog),
+        ),
+        recall=bool(told["recall"]),
+        overhead=least if overhead is None else finite_number(overhead, "overhead", least=0.0),
+        hints=hints,
+        learning=learning,
+        spreads=learning and candidates is None and refinable(told_space),
+        noise=stated_noise(told.get("score_noise"), learning=learning),
+        second=prior is None,
     )
-    controls = spread(told_space, hints) if stated.spreads else _controls(told_space, candidates)
+    controls = spread(told_space, hints) if stated.spreads else stated_controls(told_space, candidates)
     return put(told_space, told_price, controls, stated)
 
 
@@ -202,12 +204,18 @@ def put(
     first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints, learning=stated.learning)
     terms = _terms(price, score_scale, cost_scale, first, stated, deciding)
     shown = (score_scale, cost_range, typical)
-    return ScaledProblem(space, price, score_scale, cost_scale, first, terms, controls, stated, shown, deciding)
-
-
-def is_spread(problem: ScaledProblem) -> bool:
-    """Whether candidates may be added around the best models."""
-    return problem.stated.spreads
+    return ScaledProblem(
+        space=space,
+        price=price,
+        score_scale=score_scale,
+        cost_scale=cost_scale,
+        prior=first,
+        terms=terms,
+        controls=controls,
+        stated=stated,
+        ranges=shown,
+        deciding=deciding,
+    )
 
 
 def at_price(problem: ScaledProblem, price: Price) -> ScaledProblem:
@@ -278,19 +286,3 @@ def _expectations(cost_range: tuple[float, float] | Affine | AffineLog | None) -
     low, high = cost_range if isinstance(cost_range, tuple) else (cost_range.low, cost_range.high)
     width = min(math.log(high / max(low, 1e-2 * high)), math.log(100.0))
     return Expectations(cost_level=-width / 2, cost_spread=max(width / 4, 0.1), cost_shape=max(width / 2, 0.1))
-
-
-def _controls(space: Space, candidates: Array | int | None) -> Array:
-    if candidates is not None and isinstance(space, Table):
-        raise ValueError("candidates cannot be combined with a Table, whose rows are the candidates; leave them out")
-    if candidates is None:
-        return space.candidates()
-    if np.ndim(candidates) == 0:
-        return space.candidates(whole_number(candidates, "candidates", example=101, least=2))
-    controls = np.array(finite_array(candidates, "candidates"))
-    if controls.shape != (len(controls), space.dim) or controls.size == 0 or np.any((controls < 0) | (controls > 1)):
-        raise ValueError(
-            f"candidates must be rows of {space.dim} numbers between 0 and 1, got an array of shape "
-            f"{controls.shape}; write e.g. np.linspace(0, 1, 101)[:, None]"
-        )
-    return distinct(space.canonical(controls)) if space.conditional else controls

@@ -216,4 +216,12 @@ def _what_if(tuner: Tuner, price: Price, begin: int) -> WhatIf:
     assert best is not None
     assert best.score is not None
     net = game.problem.raw_net(best.score, game.total_cost)
-    return WhatIf(price, len(game.history), dict(best.params), best.score, game.total_cost, net, known)
+    return WhatIf(
+        price=price,
+        runs=len(game.history),
+        params=dict(best.params),
+        score=best.score,
+        cost=game.total_cost,
+        net=net,
+        known=known,
+    )

@@ -22,7 +22,7 @@ from autobct.tuning.memory import Memory, check_control, run_told
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.posterior import Learned
 from autobct.tuning.model.thinning import SEARCHED, with_few_candidates
-from autobct.tuning.problem import ScaledProblem, at_price, is_spread
+from autobct.tuning.problem import ScaledProblem, at_price
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space.space import Space
@@ -101,8 +101,7 @@ class Tuner:
         memory, before = self._memory, self._candidates
         if before is None or before[0] is not memory.known:
             plan, known = self._plan, None if before is None else before[1]
-            found = searched(memory, plan.seed, known, effort=plan.search)
-            self._candidates = before = (memory.known, found)
+            self._candidates = before = memory.known, searched(memory, plan.seed, known, effort=plan.search)
         return before[1].with_those([train.control for train in memory.pending.values()])
 
     @property
@@ -158,10 +157,8 @@ class Tuner:
     @property
     def settings(self) -> dict[str, Any]:
         """What is needed to reproduce the tuning, as plain data for JSON."""
-        limits, seed = self._plan.limits, self._plan.seed
-        return settings_of(
-            self.problem, policy=self.policy_note, seed=seed, max_runs=limits.max_runs, max_cost=limits.max_cost
-        )
+        limits = {"max_runs": self.limits.max_runs, "max_cost": self.limits.max_cost}
+        return settings_of(self.problem, policy=self.policy_note, seed=self._plan.seed, **limits)
 
     @property
     def best(self) -> Run | None:
@@ -195,14 +192,12 @@ class Tuner:
 
     def position(self, left: Left | None = None) -> Position:
         """The state of the tuning as the next decision sees it."""
-        plan = self._plan
-        return position_of(self._memory, self.candidates, plan.limits.max_cost, left, second=plan.second)
+        return position_of(self._memory, self.candidates, self.limits.max_cost, left, second=self._plan.second)
 
     def _assess_now(self) -> tuple[Assess, str]:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
-        policy, seed, problem = self._plan.policy, self._plan.seed, self._memory.problem
-        if policy is not None:
-            problem = self.problem if is_spread(problem) else problem
+        policy, seed, own = self._plan.policy, self._plan.seed, self._memory.problem
+        problem = self.problem if policy is not None and own.stated.spreads else own
         if self._policy is None or self._policy[0] is not problem:
             chosen = default_policy(problem, seed) if policy is None else own_policy(policy, problem, seed)
             self._policy = (problem, *chosen)
@@ -263,8 +258,8 @@ class Tuner:
         """
         from autobct.tuning.decide.certified import certificate_of  # bounds are of no use before
 
-        name, limits = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits
-        given: dict[str, Any] = {"seconds": seconds, "seed": seed, "max_runs": limits.max_runs, "progress": progress}
+        name = self.policy_note.partition(":")[0].rstrip(".")
+        given: Any = {"seconds": seconds, "seed": seed, "max_runs": self.limits.max_runs, "progress": progress}
         return certificate_of(self.problem, self.assess, name, **given)
 
     def twin(self, price: Price | None = None, *, fresh: bool = False, fixed: bool = False) -> Tuner:
@@ -288,10 +283,10 @@ class Tuner:
 
     def simulation(self) -> Tuner:
         """A twin for simulated tunings: its ranges are fixed, and it has few candidates, some around the best."""
-        other = self.twin(fixed=True)
-        if self._plan.policy is not None:  # it may count on the candidates it was given
-            return Tuner.standing(replace(self._plan, second=False), other.memory)
-        return Tuner.standing(replace(self._plan, search=SEARCHED, second=False), with_few_candidates(other.memory))
+        memory, plan = self.twin(fixed=True).memory, replace(self._plan, second=False)
+        if plan.policy is not None:  # it may count on the candidates it was given
+            return Tuner.standing(plan, memory)
+        return Tuner.standing(replace(plan, search=SEARCHED), with_few_candidates(memory))
 
     def result(self, why: str = "", decisions: Sequence[Decision] = (), *, deciding: float = 0.0) -> Result:
         """The result as of now; TuningError if no run has finished.

@@ -94,7 +94,7 @@ def simulate(
         best = gather(state.kept, kept_means(state).argmax(axis=-1)[:, None])[:, 0]
         score[active], runs[active], believed[active] = common.scores[active, best], run + 1, stop_value(state)
         cost[active] += paid
-    return Outcome(score, cost, runs, believed, foreseen)
+    return Outcome(score=score, cost=cost, runs=runs, believed=believed, foreseen=foreseen)
 
 
 def _first(policy: Assess, start: State, terms: Terms, draws: int) -> Assessment:
@@ -127,11 +127,11 @@ def _observed(
     seen_score = common.scores[active, chosen] + score_noise * common.score_noise[active, run]
     seen_cost = common.costs[active, chosen] + cost_noise * common.cost_noise[active, run]
     after = State(
-        update(state.score, features, score_noise, seen_score),
-        update(state.cost, features, cost_noise, seen_cost),
-        state.score_noise,
-        state.cost_noise,
-        state.kept,
+        score=update(state.score, features, score_noise, seen_score),
+        cost=update(state.cost, features, cost_noise, seen_cost),
+        score_noise=state.score_noise,
+        cost_noise=state.cost_noise,
+        kept=state.kept,
     )
     return after, terms.cost_model.charged(seen_cost)
 
@@ -144,7 +144,13 @@ def _repeated(state: State, count: int) -> State:
         )
 
     kept = np.empty((count, 0), dtype=np.intp)
-    return State(spread(state.score), spread(state.cost), state.score_noise, state.cost_noise, kept)
+    return State(
+        score=spread(state.score),
+        cost=spread(state.cost),
+        score_noise=state.score_noise,
+        cost_noise=state.cost_noise,
+        kept=kept,
+    )
 
 
 def rows(state: State, chosen: Array | Indices | NDArray[np.bool_] | slice) -> State:
@@ -154,11 +160,11 @@ def rows(state: State, chosen: Array | Indices | NDArray[np.bool_] | slice) -> S
         return shared[chosen] if shared.ndim > 1 else shared
 
     return State(
-        Gaussian(state.score.mean[chosen], state.score.cov[chosen]),
-        Gaussian(state.cost.mean[chosen], state.cost.cov[chosen]),
-        part(state.score_noise),
-        part(state.cost_noise),
-        state.kept[chosen],
-        None if state.feasibility is None else part(state.feasibility),
-        None if state.last is None else part(state.last),
+        score=Gaussian(state.score.mean[chosen], state.score.cov[chosen]),
+        cost=Gaussian(state.cost.mean[chosen], state.cost.cov[chosen]),
+        score_noise=part(state.score_noise),
+        cost_noise=part(state.cost_noise),
+        kept=state.kept[chosen],
+        feasibility=None if state.feasibility is None else part(state.feasibility),
+        last=None if state.last is None else part(state.last),
     )

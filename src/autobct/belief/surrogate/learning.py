@@ -79,7 +79,13 @@ def learning_prior(
     of_score, of_cost = surface(parameters), surface(parameters, degree=2, size=0)
     members = ensemble_of(of_score, told, tops or {})
     mixture = members.prior()
-    model = Model(of_score.basis, of_cost.basis, mixture.noise, told.cost_noise, LOG_LINEAR)
+    model = Model(
+        score_basis=of_score.basis,
+        cost_basis=of_cost.basis,
+        score_noise=mixture.noise,
+        cost_noise=told.cost_noise,
+        cost_model=LOG_LINEAR,
+    )
     cost = cost_of(of_cost, growths, cost_level, cost_spread, told)
     return Prior(model, Belief(mixture.gaussian(), cost), members)
 

@@ -94,7 +94,13 @@ def surface(parameters: Sequence[int], *, degree: int | None = None, size: int =
     terms = (*mains, *islice(_products(told, min(highest, _HIGHEST)), max(size - len(mains), 0)))
     dim = sum(max(choices, 1) for choices in told)
     degrees = tuple(sum(1 if told[which] else k for which, k in term) for term in terms)
-    basis = Basis(f"surface-{highest}-{len(terms)}", dim, len(terms), _Features(told, highest, terms), degrees)
+    basis = Basis(
+        name=f"surface-{highest}-{len(terms)}",
+        dim=dim,
+        size=len(terms),
+        function=_Features(told, highest, terms),
+        degrees=degrees,
+    )
     return Surface(basis, told, terms)
 
 

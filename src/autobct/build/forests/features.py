@@ -42,11 +42,11 @@ def at_references(state: State, count: int) -> State:
         return Gaussian(belief.mean[..., :count], belief.cov[..., :count, :count])
 
     return State(
-        part(state.score),
-        part(state.cost),
-        state.score_noise[..., :count],
-        state.cost_noise[..., :count],
-        np.empty((*state.kept.shape[:-1], 0), dtype=np.intp),
+        score=part(state.score),
+        cost=part(state.cost),
+        score_noise=state.score_noise[..., :count],
+        cost_noise=state.cost_noise[..., :count],
+        kept=np.empty((*state.kept.shape[:-1], 0), dtype=np.intp),
     )
 
 
@@ -91,7 +91,7 @@ def expansion(model: Model, references: Array, controls: Array) -> Callable[[Sta
     def expanded(state: State) -> State:
         belief = recovered(state)
         score, cost = belief.score.at(score_features), belief.cost.at(cost_features)
-        return State(score, cost, score_noise, cost_noise, state.kept)
+        return State(score=score, cost=cost, score_noise=score_noise, cost_noise=cost_noise, kept=state.kept)
 
     return expanded
 

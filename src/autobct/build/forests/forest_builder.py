@@ -91,7 +91,9 @@ def quick_or_paper(
 ) -> ForestRequest:
     """The request behind `autobct maps build --regression forest`: the paper's cloud, or a poor map in seconds."""
     few = (2, 10, 400, 10) if quick else (4, 100, None, 200)
-    return ForestRequest(dim, str(cost), runs or few[0], few[1], states or few[2], seed=seed, draws=few[3])
+    return ForestRequest(
+        dim=dim, cost=str(cost), runs=runs or few[0], trees=few[1], states=states or few[2], seed=seed, draws=few[3]
+    )
 
 
 def build_forest(

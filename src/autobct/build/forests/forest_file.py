@@ -81,7 +81,15 @@ def read_forest(tensors: Tensors, notes: Mapping[str, str]) -> ForestMap:
         raise MapFileError(f"the forest map is not whole: {error}") from None
     terms = Terms(price, cost_model=model.cost_model)
     values = [ForestValue(features, forest) for forest in forests]
-    return ForestMap(list(values), terms, model, references, controls, states, [])
+    return ForestMap(
+        values=list(values),
+        terms=terms,
+        model=model,
+        references=references,
+        controls=controls,
+        states=states,
+        seconds=[],
+    )
 
 
 def probe_error(tensors: Tensors) -> float:

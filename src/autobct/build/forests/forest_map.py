@@ -129,7 +129,15 @@ def build_forest_map(
             progress=progress,
             cut=cut,
         )
-    return ForestMap(values, terms, model, first, shown, len(cloud.score.mean), np.diff(ended).tolist())
+    return ForestMap(
+        values=values,
+        terms=terms,
+        model=model,
+        references=first,
+        controls=shown,
+        states=len(cloud.score.mean),
+        seconds=np.diff(ended).tolist(),
+    )
 
 
 def value_at(references: int) -> Continuation:

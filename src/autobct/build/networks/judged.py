@@ -104,9 +104,9 @@ def _played(game: Game, start: Beliefs, common: judge.WeightDraws, policy: judge
         return np.asarray(values.cpu().numpy(), dtype=np.float64)
 
     return Duel(
-        array(mine.net),
-        mine.runs.cpu().numpy(),
-        array(base.net),
-        base.runs.cpu().numpy(),
-        positive.cpu().numpy(),
+        net=array(mine.net),
+        runs=mine.runs.cpu().numpy(),
+        base_net=array(base.net),
+        base_runs=base.runs.cpu().numpy(),
+        positive=positive.cpu().numpy(),
     )

@@ -29,7 +29,9 @@ BATCH = Experiment(
     cost=CostScale(0.0, 7.5, control=(0.42,), cost=0.215, source="the last line of table 4"),
     trainings=5,
     method=Method(map=True, depth=2),
-    published=(Published("one run", 0.806, 0.450, (0.42,), 3, 0.828, 0.800),),
+    published=(
+        Published(label="one run", score=0.806, cost=0.450, control=(0.42,), runs=3, believed=0.828, value=0.800),
+    ),
     published_run=(
         (0.229, 0.117, (1.0,), 0.230, 0.526),
         (0.709, 0.118, (0.79,), 0.619, 0.978),

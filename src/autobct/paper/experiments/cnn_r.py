@@ -23,7 +23,9 @@ RATE = Experiment(
     cost=CostScale(0.0, 7.5, control=(0.43,), cost=0.359, source="the mean of table 5: the rate costs nothing"),
     trainings=5,
     method=Method(map=True, depth=2),
-    published=(Published("one run", 0.794, 1.797, (0.43,), 5, 0.445, 0.389),),
+    published=(
+        Published(label="one run", score=0.794, cost=1.797, control=(0.43,), runs=5, believed=0.445, value=0.389),
+    ),
     published_run=(
         (0.137, 0.357, (1.0,), 0.137, 0.647),
         (0.154, 0.357, (0.21,), 0.163, 0.310),

@@ -28,6 +28,6 @@ FRAUD = Experiment(
     score=Affine(0.0, 0.75),  # of F_6
     cost=CostScale(5.0, 25.0, control=(0.01,), cost=1.89 / 4, source="table 11: a total of 1.89 in 4 runs"),
     method=Method(map=True, depth=3, damping=0.02),
-    published=(Published("one run", 0.99, 1.89, (0.01,), 4, 0.93, 0.87),),
+    published=(Published(label="one run", score=0.99, cost=1.89, control=(0.01,), runs=4, believed=0.93, value=0.87),),
     unlike=FRAUDS,
 )

@@ -32,7 +32,9 @@ FRAUD_2D = Experiment(
     score=Affine(0.0, 0.75),  # of F_6
     cost=CostScale(5.0, 25.0, control=(0.0, 0.0), cost=2.868 / 8, source="table 12: a total of 2.868 in 8 runs"),
     method=Method(map=True, depth=3, damping=0.02),
-    published=(Published("one run", 0.97, 2.868, (0.0, 0.0), 8, 0.922, 0.897),),
+    published=(
+        Published(label="one run", score=0.97, cost=2.868, control=(0.0, 0.0), runs=8, believed=0.922, value=0.897),
+    ),
     unlike=FRAUDS,
     readings={"weights of u - 0.5": STATED},
 )

@@ -36,7 +36,7 @@ PLAIN = Experiment(
     score=Affine(0.0, 1.0),  # of 1 - cross entropy / log 6
     cost=CostScale(0.1, 12.0, control=(0.54,), cost=0.75 / 9, source="table 10: a total of 0.75 in 9 runs"),
     method=Method(map=True, depth=3, damping=0.02),
-    published=(Published("one run", 0.97, 0.75, (0.54,), 9, 0.99, 0.96),),
+    published=(Published(label="one run", score=0.97, cost=0.75, control=(0.54,), runs=9, believed=0.99, value=0.96),),
     unlike=_SCENES,
 )
 
@@ -47,7 +47,7 @@ RESNET50 = replace(
     table="intel-resnet50",
     fixed={"network": "resnet50"},
     cost=CostScale(0.1, 12.0, control=(0.48,), cost=0.75 / 9, source="table 10: a total of 0.75 in 9 runs"),
-    published=(Published("one run", 0.93, 0.75, (0.48,), 9, 0.96, 0.93),),
+    published=(Published(label="one run", score=0.93, cost=0.75, control=(0.48,), runs=9, believed=0.96, value=0.93),),
     unlike=(
         "Trained from scratch, all of it: ImageNet's weights were not at hand. The paper's network had them, fixed.",
         *_SCENES,

@@ -23,7 +23,9 @@ MAP_2 = Experiment(
     score=Affine(0.5, 1.0),  # of accuracy
     cost=CostScale(0.0, 0.6 / 60.0, control=(0.74,), cost=0.675, source="the last line of table 1"),
     method=Method(map=True, depth=2),
-    published=(Published("one run", 0.977, 0.826, (0.74,), 3, 0.980, 0.974),),
+    published=(
+        Published(label="one run", score=0.977, cost=0.826, control=(0.74,), runs=3, believed=0.980, value=0.974),
+    ),
     published_run=(
         (0.556, 0.068, (0.0,), 0.555, 0.750),
         (0.734, 0.083, (0.06,), 0.697, 1.147),
@@ -43,7 +45,9 @@ MAP_4 = replace(
     name="synthetic-map-4",
     source="section 4.1.1, table 2; appendix D.1",
     method=Method(map=True, depth=4),
-    published=(Published("one run", 0.981, 0.820, (0.79,), 3, 0.984, 0.974),),
+    published=(
+        Published(label="one run", score=0.981, cost=0.820, control=(0.79,), runs=3, believed=0.984, value=0.974),
+    ),
     published_run=(
         (0.560, 0.074, (0.0,), 0.559, 0.803),
         (0.738, 0.093, (0.07,), 0.707, 1.129),
@@ -56,7 +60,9 @@ OTF = replace(
     name="synthetic-otf",
     source="section 4.1.2, table 3; appendix D.1",
     method=Method(map=False, depth=2),
-    published=(Published("one run", 0.983, 0.892, (0.76,), 3, 0.991, 0.920),),
+    published=(
+        Published(label="one run", score=0.983, cost=0.892, control=(0.76,), runs=3, believed=0.991, value=0.920),
+    ),
     published_run=(
         (0.545, 0.066, (0.0,), 0.545, 0.653),
         (0.976, 0.381, (0.56,), 0.973, 0.998),

@@ -133,7 +133,14 @@ def forecast(tuner: Tuner, draws: int | None, left: Left | None, seed: int) -> F
     score, cost, runs, ended = (np.array(column) for column in zip(*played, strict=True))
     problem = tuner.problem
     nets = np.array([problem.raw_net(h, t) for h, t in zip(score.tolist(), cost.tolist(), strict=True)])
-    return Forecast(score, cost, runs, nets, float(1.0 - ended.mean()), _simulated(played, tuner))
+    return Forecast(
+        scores=score,
+        costs=cost,
+        runs=runs,
+        nets=nets,
+        capped=float(1.0 - ended.mean()),
+        decisions=_simulated(played, tuner),
+    )
 
 
 def _simulated(played: Sequence[tuple[float, float, int, bool]], tuner: Tuner) -> int:

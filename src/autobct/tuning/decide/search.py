@@ -11,7 +11,6 @@ from autobct.tuning.decide.position import Position, assessed
 from autobct.tuning.decide.standing import Candidates, kept, view
 from autobct.tuning.memory import Memory
 from autobct.tuning.model.feasibility import chances
-from autobct.tuning.problem import is_spread
 from autobct.tuning.space.candidates import PROMISING, THOROUGH, around, distinct
 from autobct.value.assessment import by_ei_per_cost
 from autobct.value.state import keep
@@ -27,7 +26,7 @@ def searched(
     effort: how many controls around the best, and how often the search is refined
     """
     problem = memory.problem
-    if not is_spread(problem) or not memory.runs:
+    if not problem.stated.spreads or not memory.runs:
         return before if before is not None and before.problem is problem else Candidates.of(problem)
     finished = [memory.control(place) for place in memory.finished]
     found = Candidates.of(replace(problem, controls=distinct([*problem.controls, *finished])))
@@ -50,7 +49,16 @@ def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
     state = keep(view(memory, candidates, memory.known.belief, everywhere), incumbents)
     excluded = np.isin(everywhere, candidates.excluded(memory))
     chance = chances(problem.space, problem.controls, memory.runs)
-    position = Position(problem, state, excluded, np.zeros_like(excluded), made, made, None, feasibility=chance)
+    position = Position(
+        problem=problem,
+        state=state,
+        excluded=excluded,
+        last=np.zeros_like(excluded),
+        asked=made,
+        runs=made,
+        incumbent=None,
+        feasibility=chance,
+    )
     return np.argsort(-assessed(position, by_ei_per_cost).priority, kind="stable")[:count]
 
 

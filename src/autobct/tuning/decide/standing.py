@@ -115,11 +115,11 @@ def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices)
     none = np.empty(0, dtype=np.intp)
     learned = memory.known.evidence
     return State(
-        Seen(belief.score, score[shown]),
-        Seen(belief.cost, cost[shown]),
-        score_noise[shown] if learned is None else np.full(len(shown), learned.misfit.total),
-        cost_noise[shown],
-        none,
+        score=Seen(belief.score, score[shown]),
+        cost=Seen(belief.cost, cost[shown]),
+        score_noise=score_noise[shown] if learned is None else np.full(len(shown), learned.misfit.total),
+        cost_noise=cost_noise[shown],
+        kept=none,
     )
 
 

@@ -173,7 +173,7 @@ def _alarm(
         f"Together with the earlier runs this is very unlikely (less than {FALSE_ALARMS:.0%}) if the model holds, so "
         f"its estimates may be wrong. {advice}, or give a prior of your own."
     )
-    return Alarm(number, what, observed, expected, z, text)
+    return Alarm(run=number, what=what, observed=observed, expected=expected, surprise=z, text=text)
 
 
 def _sd(var: object) -> float:

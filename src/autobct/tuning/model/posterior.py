@@ -117,7 +117,9 @@ def _after(known: Learned, run: Run, weigh: Weighing) -> Learned:
         return replace(known, belief=belief)
     scores = _best({**known.scores, run.control.tobytes(): problem.score_observed(_score(run))})
     measured = _mean_of_runs(known.measured, run.control.tobytes(), score)
-    return Learned(problem, belief, scores, evidence, known.finished + 1, measured)
+    return Learned(
+        problem=problem, belief=belief, scores=scores, evidence=evidence, finished=known.finished + 1, measured=measured
+    )
 
 
 def _best(scores: dict[bytes, float]) -> dict[bytes, float]:

@@ -17,7 +17,6 @@ from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import Prior
 from autobct.tuning.memory import Memory
 from autobct.tuning.model.posterior import Learned
-from autobct.tuning.problem import is_spread
 from autobct.tuning.space.candidates import distinct
 
 __all__ = ["MOST", "SEARCHED", "few", "thinned", "with_few_candidates"]
@@ -65,7 +64,7 @@ def with_few_candidates(memory: Memory) -> Memory:
     """The same memory with few candidates; without a search where functions were left out, which know no others."""
     problem = memory.problem
     own = [*(memory.control(place) for place in memory.finished), *(t.control for t in memory.pending.values())]
-    searches = is_spread(problem)
+    searches = problem.stated.spreads
     known = thinned(memory.known, few(problem.controls, () if searches else own))
     if searches and known.problem.prior.model.score_basis is not problem.prior.model.score_basis:
         known = thinned(memory.known, few(problem.controls, own))
@@ -87,7 +86,9 @@ def _part(basis: Basis, chosen: Indices) -> Basis:
     if len(chosen) == basis.size:
         return basis
     degrees = tuple(basis.degrees[k] for k in chosen) if basis.degrees else ()
-    return Basis(f"{basis.name}-part", basis.dim, len(chosen), _Part(basis, chosen), degrees)
+    return Basis(
+        name=f"{basis.name}-part", dim=basis.dim, size=len(chosen), function=_Part(basis, chosen), degrees=degrees
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

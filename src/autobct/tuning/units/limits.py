@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from autobct.belief.arrays import Array, finite_number, whole_number
+from autobct.belief.kalman import observed_sd
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.price import seconds_of
 from autobct.value.state import State, variance
@@ -87,14 +88,14 @@ def chance_over(state: State, problem: ScaledProblem, amount: float) -> Array:
     """Probability at each candidate that a run costs more than `amount`, noise included.  (G,)."""
     if amount <= 0.0 or amount == math.inf:
         return np.full(state.size, float(amount <= 0.0))
-    sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
+    sd = observed_sd(variance(state.cost), state.cost_noise)
     limit = problem.terms.cost_model.to_observation(np.asarray(problem.cost_observed(amount)))
     return np.asarray(ndtr((state.cost.mean - float(limit)) / sd))
 
 
 def costs_at(state: State, problem: ScaledProblem, over: float) -> Array:
     """The cost that a run at each candidate exceeds with probability `over`, in raw units.  (G,)."""
-    sd = np.sqrt(variance(state.cost) + np.square(state.cost_noise))
+    sd = observed_sd(variance(state.cost), state.cost_noise)
     seen = state.cost.mean - ndtri(over) * sd
     return np.maximum(problem.cost_scale.to_raw(problem.terms.cost_model.from_observation(seen)), 0.0)
 

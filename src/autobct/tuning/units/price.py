@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Real
 
-from autobct.tuning.units.price_sides import PERCENTAGE, SECONDS, spelled
+from autobct.tuning.units.price_sides import SECONDS, spelled
 from autobct.tuning.units.price_text import EXAMPLE, read_price
 
 __all__ = ["Price", "parse_price", "price_from"]
@@ -62,14 +62,6 @@ def parse_price(price: float | int | str | Price, scores: tuple[float, float] | 
     if isinstance(price, str):
         return Price(*read_price(price, scores))
     return Price(_positive("price", price), 1.0, "")
-
-
-def doubt(price: Price, score: float) -> str:
-    """What to say of a price in percent when a score looks like a percentage, to follow "Run 1"; "" if nothing."""
-    if not (price.percent and abs(score) >= PERCENTAGE):
-        return ""
-    points = replace(price, score=100.0 * price.score)
-    return f"scored {score:.4g}, but the price counts 1% as 0.01; write '{points}' if scores are percentages"
 
 
 def price_from(gain: float = 0.01, seconds: float = 60.0) -> Price:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -25,7 +26,7 @@ from scipy.special import wrightomega
 from autobct.belief.arrays import Array
 from autobct.tuning.history import Note, Run
 from autobct.tuning.problem import UNKNOWN_SPREAD, Ranges, ScaledProblem, put
-from autobct.tuning.units.price import doubt
+from autobct.tuning.units.price_sides import PERCENTAGE
 from autobct.tuning.units.scale import Affine, AffineLog, Scale, between
 
 DIVERGED = 2.0
@@ -74,8 +75,7 @@ def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]
     """
     said = {note.about for note in told}
     found = {"score": _of_score(problem, run), "width": _of_width(problem, run), "cost": _of_cost(problem, run)}
-    if run.score is not None and not problem.stated.score_known:
-        found["price"] = doubt(problem.price, run.score)
+    found["price"] = _of_price(problem, run)
     return [
         Note(number, about, f"Run {run.trial + 1} {text}.")
         for about, text in found.items()
@@ -191,6 +191,16 @@ def _of_width(problem: ScaledProblem, run: Run) -> str:
     name = "score_range=" if stated.score_known else "the default range "
     wide = f"{name}{_ends(stated.score_scale)} is far too wide for the scores so far"
     return f"scored {run.score:.4g}, and {wide}: {_now(now)}"
+
+
+def _of_price(problem: ScaledProblem, run: Run) -> str:
+    """What to say of a price in percent when a score looks like a percentage; nothing otherwise."""
+    if run.score is None or problem.stated.score_known:
+        return ""
+    if not (problem.price.percent and abs(run.score) >= PERCENTAGE):
+        return ""
+    points = replace(problem.price, score=100.0 * problem.price.score)
+    return f"scored {run.score:.4g}, but the price counts 1% as 0.01; write '{points}' if scores are percentages"
 
 
 def _of_cost(problem: ScaledProblem, run: Run) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Array32, Indices, transpose
 from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.kalman import observed_sd
 from autobct.value.state import State, Terms, price_of
 
 DRAWS = 64
@@ -66,15 +67,15 @@ class Branches:
     def rows(self, chosen: Indices | slice) -> Branches:
         """Some of the states."""
         return Branches(
-            self.score[chosen],
-            self.score_root[chosen],
-            self.cost[chosen],
-            self.cost_root[chosen],
-            self.kept[chosen],
-            self.draw[chosen],
-            self.owed[chosen],
-            self.credit[chosen],
-            self.ahead[chosen],
+            score=self.score[chosen],
+            score_root=self.score_root[chosen],
+            cost=self.cost[chosen],
+            cost_root=self.cost_root[chosen],
+            kept=self.kept[chosen],
+            draw=self.draw[chosen],
+            owed=self.owed[chosen],
+            credit=self.credit[chosen],
+            ahead=self.ahead[chosen],
         )
 
 
@@ -88,15 +89,15 @@ def planted(state: State, trees: int = 1) -> Branches:
     kept = state.kept if state.kept.size else np.array([-1], dtype=np.intp)
     nothing = np.zeros((trees, state.size))
     return Branches(
-        np.tile(state.score.mean, (trees, 1)),
-        np.tile(root_of(state.score), (trees, 1, 1)),
-        np.tile(state.cost.mean, (trees, 1)),
-        np.tile(root_of(state.cost), (trees, 1, 1)),
-        np.tile(kept, (trees, 1)),
-        DRAWS * np.arange(trees, dtype=np.intp),
-        nothing,
-        nothing,
-        nothing,
+        score=np.tile(state.score.mean, (trees, 1)),
+        score_root=np.tile(root_of(state.score), (trees, 1, 1)),
+        cost=np.tile(state.cost.mean, (trees, 1)),
+        cost_root=np.tile(root_of(state.cost), (trees, 1, 1)),
+        kept=np.tile(kept, (trees, 1)),
+        draw=DRAWS * np.arange(trees, dtype=np.intp),
+        owed=nothing,
+        credit=nothing,
+        ahead=nothing,
     )
 
 
@@ -107,11 +108,11 @@ def seen(branches: Branches, ground: Ground) -> State:
         return Gaussian(mean, root @ transpose(root))
 
     return State(
-        belief(branches.score, branches.score_root),
-        belief(branches.cost, branches.cost_root),
-        ground.score_noise,
-        ground.cost_noise,
-        branches.kept,
+        score=belief(branches.score, branches.score_root),
+        cost=belief(branches.cost, branches.cost_root),
+        score_noise=ground.score_noise,
+        cost_noise=ground.cost_noise,
+        kept=branches.kept,
     )
 
 
@@ -168,15 +169,15 @@ def branched(
         return np.repeat(values, outcomes, axis=0)
 
     return Branches(
-        score[0].reshape(count * outcomes, -1),
-        spread(score[1]),
-        cost[0].reshape(count * outcomes, -1),
-        spread(cost[1]),
-        np.repeat(kept, outcomes, axis=0),
-        draw.reshape(-1),
-        spread(owed),
-        spread(credit),
-        spread(ahead),
+        score=score[0].reshape(count * outcomes, -1),
+        score_root=spread(score[1]),
+        cost=cost[0].reshape(count * outcomes, -1),
+        cost_root=spread(cost[1]),
+        kept=np.repeat(kept, outcomes, axis=0),
+        draw=draw.reshape(-1),
+        owed=spread(owed),
+        credit=spread(credit),
+        ahead=spread(ahead),
     )
 
 
@@ -193,7 +194,7 @@ def _observed(mean: Array, root: Array, chosen: Indices, noise: Array, surprise:
 
 def expected_prices(branches: Branches, ground: Ground) -> Array:
     """Expected price of a run at each candidate, as `run_price`.  (n, G)."""
-    sd = np.sqrt(np.square(branches.cost_root).sum(axis=-1) + np.square(ground.cost_noise))
+    sd = observed_sd(np.square(branches.cost_root).sum(axis=-1), ground.cost_noise)
     return price_of(branches.cost, sd, ground.terms)
 
 

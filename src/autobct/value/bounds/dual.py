@@ -192,7 +192,7 @@ class _Search:
         stage = np.where(states.owed > 0, last, 0)  # what a parcel told of is not run again, only asked again
         if last:
             stage[tiers < len(self.ends)] = _PARCEL
-        return _Open(states, look, tiers, look.going.copy(), stage, last)
+        return _Open(states=states, look=look, tiers=tiers, going=look.going.copy(), stage=stage, last=last)
 
     def _ask(self, here: _Open, some: Indices, chosen: Indices, weight: float, level: int, effort: float) -> None:
         """A parcel for `chosen` in some of the states; it answers for all of its tier."""
@@ -256,7 +256,7 @@ def first_look(states: Branches, ground: Ground, normals: Array32) -> Look:
         np.maximum(scores, _best_true(states, scores)[:, None], out=scores)
     scores -= clairvoyant[:, None]
     gained = np.maximum(scores, np.float32(0.0), out=scores).mean(axis=2)
-    return Look(stop, gained - further, prices, further, level + mean)
+    return Look(stop=stop, going=gained - further, prices=prices, further=further, clairvoyant=level + mean)
 
 
 def _drawn(mean: Array, root: Array, normals: Array32) -> Array32:

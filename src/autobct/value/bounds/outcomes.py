@@ -82,7 +82,13 @@ def _drawn(width: Width, dim: int, rngs: Sequence[np.random.Generator]) -> Outco
         truths += [spread((width.truths,), rng).T for _ in range(DRAWS)]
         told += [spread(width.parcels, rng) for _ in range(DRAWS)]
     pairs = to_normals(np.concatenate(surprises))
-    return Outcomes(width, pairs[:, :, 0], pairs[:, :, 1], np.stack(truths).astype(np.float32), np.stack(told))
+    return Outcomes(
+        width=width,
+        score=pairs[:, :, 0],
+        cost=pairs[:, :, 1],
+        truths=np.stack(truths).astype(np.float32),
+        told=np.stack(told),
+    )
 
 
 def folded_lattice(count: int, draws: int, *, rng: np.random.Generator) -> Array:

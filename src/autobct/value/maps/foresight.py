@@ -122,7 +122,13 @@ class Foresight:
             return belief.at(seen)
 
         kept = np.where(state.kept >= 0, len(first) + np.arange(len(models)), -1)
-        return State(part(state.score), part(state.cost), noise(state.score_noise), noise(state.cost_noise), kept)
+        return State(
+            score=part(state.score),
+            cost=part(state.cost),
+            score_noise=noise(state.score_noise),
+            cost_noise=noise(state.cost_noise),
+            kept=kept,
+        )
 
 
 def steps_on_top(spec: MapSpec) -> tuple[tuple[Nodes, Nodes], tuple[Nodes, Nodes]]:

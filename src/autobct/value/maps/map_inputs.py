@@ -180,8 +180,18 @@ def lookout(state: State, terms: Terms, to_references: Array | Indices, neighbou
         kept_cov = kept_rows[:, to_references] if to_references.ndim == 1 else kept_rows @ to_references.T  # (M, R)
         held[1:] = remaining(kept_cov[:, :, None], (kept_rows / step)[:, None], gain)
         reach = _float32(reach_of(var, held, score_noise) / scale)
-    lines = intercepts, slopes
-    return Lookout(terms, level, scale, prices, *lines, np.concatenate([rest, fixed]), reach, truth, count)
+    return Lookout(
+        terms=terms,
+        level=level,
+        scale=scale,
+        prices=prices,
+        intercepts=intercepts,
+        slopes=slopes,
+        fixed=np.concatenate([rest, fixed]),
+        reach=reach,
+        truth=truth,
+        references=count,
+    )
 
 
 def reach_of(var: V, held: V, score_noise: V) -> V:

@@ -105,7 +105,7 @@ def _stage(controls: Array, coarse: Indices, finer: Indices) -> SieveStage:
     np.put_along_axis(
         beside, np.argsort(distance[coarse], axis=1, kind="stable")[:, 1 : 1 + 2 * dim], 0.5 / dim, axis=1
     )
-    return SieveStage(coarse, (blend > 0).T & fresh, blend, beside, _MOST[dim])
+    return SieveStage(coarse=coarse, around=(blend > 0).T & fresh, blend=blend, beside=beside, most=_MOST[dim])
 
 
 def _spread(controls: Array, side: int) -> Indices:
