@@ -49,7 +49,7 @@ def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
     incumbents = kept(memory, candidates, candidates.finished(memory))
     state = keep(view(memory, candidates, memory.known.belief, everywhere), incumbents)
     excluded = np.isin(everywhere, candidates.excluded(memory))
-    chance = chances(problem.space, problem.controls, memory.runs)
+    chance = chances(problem.space, problem.controls, memory.counted)
     position = Position(problem, state, excluded, np.zeros_like(excluded), made, made, None, feasibility=chance)
     return np.argsort(-assessed(position, by_ei_per_cost).priority, kind="stable")[:count]
 
