@@ -33,6 +33,9 @@ INTERRUPTED = "interrupted"
 LOST = "lost"
 """What ended a program that somebody killed from outside, or whose keeper was killed: its params are not the cause."""
 
+TWICE = "ended twice from outside, as the system does when memory runs out"
+"""Of a program that was lost once more when it was made again: then its params are probably the cause."""
+
 NOT_STARTED = "not started"
 """What ended a program that could not be started at all, e.g. as it is gone."""
 

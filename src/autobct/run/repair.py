@@ -45,6 +45,8 @@ class Repaired:
 def repair(folder: Path) -> Repaired:
     """Repair the journal in a folder; JournalError if what was tuned cannot be read any more."""
     path = folder / NAME
+    if not path.is_file():
+        raise JournalError(f"there is no journal {str(path)!r}")
     with locked(folder):
         lines = lines_of(journal_bytes(path))
         sound = _sound(lines)

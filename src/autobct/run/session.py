@@ -14,7 +14,7 @@ from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of
 from autobct.run.opening import OpenedFolder, opened
-from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, Waiting
+from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, Waiting
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.standing import incumbent_score
@@ -38,7 +38,6 @@ HANGING = 600.0
 WAIT = 60.0
 """Seconds in which a program that cannot be started may come back."""
 
-_TWICE = "ended twice from outside, as the system does when memory runs out"
 _RETRY = 1.0  # seconds between two tries to start it
 
 
@@ -163,7 +162,7 @@ class Session:
             self._say(f"Run {number} was {outcome.error}, not by its own doing as far as we know: it is made again.")
             return self._trained(decision)
         if outcome.capped == LOST:
-            error = f"{_TWICE}: {outcome.error}"
+            error = f"{TWICE}: {outcome.error}"
             return replace(outcome, error=error, capped=None)
         return outcome
 

@@ -28,11 +28,37 @@ class WrongReturnError(TypeError):
     """The training function returned something that is no score: the same for all params, so that no run will do."""
 
 
+class TrainingError(Exception):
+    """A training that failed elsewhere, in a process of its own: the whole sentence.
+
+    seconds: what it took;  lost: seconds of an earlier try that somebody killed
+    limited: a limit ended it, within which other params may well stay
+    """
+
+    def __init__(self, sentence: str, seconds: float = 0.0, lost: float = 0.0, *, limited: bool = False) -> None:
+        super().__init__(sentence, seconds, lost)
+        self.sentence, self.seconds, self.lost, self.limited = sentence, seconds, lost, limited
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a training returned that was timed elsewhere; `seconds` and `lost` as in `TrainingError`."""
+
+    returned: Any
+    seconds: float
+    lost: float = 0.0
+
+
 @dataclass(slots=True)
 class Times:
     """Where the time goes.  started: on the clock;  training: seconds in runs;  own_cost: told by `train` itself.
 
     in_seconds: whether the price says that cost is time;  finished: whether a training has returned anything yet
+    lost:       seconds of trainings that somebody killed and that were made again;  charged_lost: of these, charged
     """
 
     started: float
@@ -40,6 +66,8 @@ class Times:
     own_cost: bool = False  # in units that need not be seconds
     in_seconds: bool = False
     finished: bool = False
+    lost: float = 0.0
+    charged_lost: float = 0.0
 
     @property
     def measured(self) -> bool:
@@ -51,13 +79,27 @@ class Times:
         """Seconds that went elsewhere than into runs."""
         return max(time.perf_counter() - self.started - self.training, 0.0)
 
+    def spend(self, made: object, took: float) -> float:
+        """Count what a training took, `took` seconds as seen from here; those it took where it was made."""
+        self.training += took
+        if not isinstance(made, Measured | TrainingError):
+            return took
+        self.lost += made.lost
+        return made.seconds
+
     def charge(self, tuner: Tuner) -> None:
         """Where the cost is time, the time to decide is cost as well; known once a run has finished.
 
         The first time it has the set-up in it, which no later run will take again.
         """
-        if not self.own_cost and tuner.best is not None:
-            tuner.charge(max(self.deciding - tuner.charged, 0.0), deciding=tuner.charged > 0.0)
+        if self.own_cost or tuner.best is None:
+            return
+        lost, self.lost = self.lost, 0.0
+        self.charged_lost += lost
+        if lost:
+            tuner.charge(lost)
+        charged = tuner.charged - self.charged_lost
+        tuner.charge(max(self.deciding - charged, 0.0), deciding=charged > 0.0)
 
     def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
         """What the next run may cost until the deadline.
@@ -103,14 +145,15 @@ def trained(train: TrainingFunction, decision: Train, repeats: int, times: Times
         try:
             returned = train(dict(decision.params))
         except (Exception, SystemExit) as failure:  # a script that exits has failed; it must not take the rest along
-            took = time.perf_counter() - started
-            times.training += took
+            took = times.spend(failure, time.perf_counter() - started)
+            if isinstance(failure, WrongReturnError):
+                return Trained(spent + took, error=str(failure), cause=failure)
             expected = decision.expected_cost / repeats
             spent += took if times.measured else expected if times.own_cost else max(took, expected)
-            error, cause, raised = f"{type(failure).__name__}: {failure}".removesuffix(": "), failure, True
+            error, cause, raised = _said(failure), failure, not getattr(failure, "limited", False)
             continue
-        took = time.perf_counter() - started
-        times.training += took
+        took = times.spend(returned, time.perf_counter() - started)
+        returned = returned.returned if isinstance(returned, Measured) else returned
         times.own_cost, times.finished = times.own_cost or _is_pair(returned), True
         score, cost, wrong = _read(returned, took)
         spent += cost
@@ -125,11 +168,38 @@ def trained(train: TrainingFunction, decision: Train, repeats: int, times: Times
     return Trained(spent, error=error, cause=cause, raised=raised)
 
 
+def _said(failure: BaseException) -> str:
+    """A failure in words."""
+    return (
+        str(failure)
+        if isinstance(failure, TrainingError)
+        else f"{type(failure).__name__}: {failure}".removesuffix(": ")
+    )
+
+
 def the_same_again(history: Sequence[Run]) -> bool:
     """Whether the first runs fail with the very same words: the fault is then hardly in the params."""
     if len(history) < 2 or any(run.error is None for run in history):
         return False
     return history[-1].error == history[-2].error
+
+
+def numbers_of(returned: Any) -> float | tuple[float, float]:
+    """What a training returned as plain numbers, finite or not; WrongReturnError if it is none."""
+    if isinstance(returned, tuple) and len(returned) != 2:
+        raise WrongReturnError(f"train returned {len(returned)} values, {_shown(returned)}; {_RETURN}")
+    if _is_pair(returned):
+        return _plain(returned[0], "the score that train returned"), _plain(returned[1], "the cost that train returned")
+    return _plain(returned, "the score that train returned")
+
+
+def _plain(value: Any, name: str) -> float:
+    try:
+        return _number(value, name)
+    except OverflowError:
+        return math.inf
+    except ValueError:  # NaN or infinite, which is for the tuner to say
+        return float(value)
 
 
 def _read(returned: Any, took: float) -> tuple[float | None, float, Exception | None]:
