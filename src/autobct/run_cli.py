@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _FIRST = Path("tune.toml")
 _CODES = (
     "Exit codes: 0 stopped because another run is not worth its price; 1 gave up after failures, could not start the "
-    "program, or could not write to disk; 2 error in the file or on the command line; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; "
-    "130 interrupted: the same command continues."
+    "program, or could not write to disk; 2 error in the file or on the command line; 3 no run finished; 4 stopped by "
+    "max_runs, max_cost or deadline; 130 interrupted: the same command continues."
 )
 
 TomlFile = Annotated[

@@ -14,7 +14,7 @@ from typing import Any
 
 from autobct.run.codec import CodecError, decision_of, encoded
 from autobct.run.journal import NAME, Journal, JournalError
-from autobct.run.journal_replay import VERIFIED, differing, placed
+from autobct.run.journal_replay import VERIFIED, differing, placed, was_repaired
 from autobct.run.program_settings import differences
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.standing import is_failing
@@ -122,10 +122,11 @@ def _again(tuner: Tuner, journal: Journal, records: list[dict[str, Any]], folder
     notes = _check_settings(_settings(tuner), records[0], folder)
     under_way: dict[int, Train] = {}
     left = sum(record["kind"] == "asked" for record in records)
+    verify = not was_repaired(records)
     try:
         for record in records[1:]:
             left -= record["kind"] == "asked"
-            notes += _take(tuner, record, under_way, records[0] if left < VERIFIED and not notes else None)
+            notes += _take(tuner, record, under_way, records[0] if verify and left < VERIFIED and not notes else None)
     except (CodecError, KeyError, TypeError, ValueError) as error:
         raise JournalError(f"the journal in {str(folder)!r} is inconsistent: {error}") from None
     if is_failing(tuner.memory) and (runs := tuner.forgive()):

@@ -76,6 +76,7 @@ def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
     verify: let it decide the last few runs again, and note where it would train with other params now
     """
     made = sum(record.get("kind") == "told" for record in records)
+    verify = verify and not was_repaired(records)
     try:
         told = _Replaying(records[0])
         for record in records:
@@ -83,6 +84,11 @@ def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
         return told.all
     except (CodecError, SettingsError, KeyError, TypeError) as error:
         raise JournalError(f"{_DAMAGED}: {error}") from None
+
+
+def was_repaired(records: Sequence[Record]) -> bool:
+    """Whether lines are missing, so that decisions after them cannot be made again."""
+    return any(record.get("kind") == "repaired" for record in records)
 
 
 class _Replaying:

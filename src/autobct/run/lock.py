@@ -87,9 +87,9 @@ def _opened(folder: Path) -> int:
     return os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o666)
 
 
-def _take(descriptor: int, folder: Path, patience: float = _PATIENCE) -> None:
+def _take(descriptor: int, folder: Path, patience: float | None = None) -> None:
     """The lock; waited for only where its owner is gone and a keeper holds it to the end."""
-    until = time.monotonic() + patience
+    until = time.monotonic() + (_PATIENCE if patience is None else patience)
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
