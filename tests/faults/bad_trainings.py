@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import math
 import os
@@ -104,4 +105,10 @@ def comes_back_twice(params: dict[str, Any]) -> Any:
     if os.fork() == 0:
         return 0.0, 0.0
     time.sleep(0.2)
+    return good(params)
+
+
+def ends_badly_after_it_returned(params: dict[str, Any]) -> Any:
+    """As a library does that crashes when the interpreter shuts down."""
+    atexit.register(os.abort)
     return good(params)

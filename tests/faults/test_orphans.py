@@ -52,9 +52,11 @@ def pids(folder: Path, count: int) -> list[int]:
 
 
 def keepers(parent: int) -> list[int]:
-    return [
-        process.pid for process in processes.family(parent, None) if "keeper.py" in processes.command_of(process.pid)
-    ]
+    """The keepers that a process has started."""
+    found = [process.pid for process in processes.family(parent, None)]
+    kept = [pid for pid in found if b"keeper.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    assert kept
+    return kept
 
 
 @linux
