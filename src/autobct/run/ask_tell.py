@@ -97,8 +97,8 @@ def stored(tuner: Tuner, directory: str | os.PathLike[str]) -> Iterator[StoredTu
 
     The runs of an earlier process count as they were made, and the next decision follows from them: on one machine it
     is the same, bit for bit, as without the interruption.  Limits and policy may be changed; with another version or on
-    another machine a decision may differ, which is said in a warning.  After ten failures in a row it goes on as well:
-    they are not held against their params.  JournalError if the folder belongs to another problem.
+    another machine a decision may differ, which is said in a warning.  After ten failures in a row it continues as
+    well: they are not held against their params.  JournalError if the folder belongs to another problem.
     """
     from autobct.run.lock import locked  # needs POSIX, unlike reading what was stored
 
