@@ -17,7 +17,8 @@ import autobct
 from autobct.run import processes
 from autobct.run.isolated import NotIsolatedError, RemoteTraceback, isolated
 from autobct.tuning.isolation import Isolation
-from autobct.tuning.training import Measured, TrainingError, WrongReturnError
+from autobct.tuning.returned import WrongReturnError
+from autobct.tuning.training import Measured, TrainingError
 
 SPACE = {"x": autobct.Float(0, 1)}
 AT = {"x": 0.5}
@@ -115,6 +116,27 @@ def test_what_is_printed_is_kept_and_bounded(tmp_path: Path) -> None:
 def test_functions_that_cannot_be_sent_are_refused_at_once() -> None:
     with pytest.raises(TypeError, match=r"train cannot be sent to a process of its own: .* top level of a module"):
         autobct.tune(lambda params: 0.5, SPACE, price=0.01, isolate=True)
+
+
+def test_a_session_without_a_file_can_isolate_functions_of_modules_only() -> None:
+    code = (
+        "import autobct\nfrom tests.faults import bad_trainings as bad\ndef train(params):\n    return 0.5\n\n"
+        "for each in (bad.good, train):\n    try:\n"
+        "        found = autobct.tune(each, {'x': autobct.Float(0, 1)}, price=0.01, max_runs=1, isolate=True)\n"
+        "        print(len(found.history))\n"
+        "    except TypeError as error:\n        print(error)\n"
+    )
+    found = subprocess.run(
+        [sys.executable],
+        input=code,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        timeout=120,
+    )
+    one, refused = found.stdout.splitlines()
+    assert one == "1", found.stderr
+    assert "interactive session, which another process cannot import; define it at the top level" in refused
 
 
 @pytest.mark.parametrize(

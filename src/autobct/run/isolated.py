@@ -27,7 +27,8 @@ from autobct.run.interrupts import interruptible
 from autobct.run.last_words import last_words
 from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, Ended, Order, Waiting, run_program
 from autobct.tuning.isolation import Isolation
-from autobct.tuning.training import Measured, TrainingError, TrainingFunction, WrongReturnError
+from autobct.tuning.returned import WrongReturnError
+from autobct.tuning.training import Measured, TrainingError, TrainingFunction
 
 HANGING = 600.0
 """Seconds after which a training without a timeout is said to take long, and again after twice as many."""
@@ -59,8 +60,7 @@ def isolated(train: TrainingFunction, isolation: Isolation) -> Isolated:
         raise NotImplementedError("isolate needs Linux, macOS or another POSIX system; leave it out here")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RuntimeError(_GUARD)
-    main = sys.modules["__main__"]
-    if getattr(train, "__module__", "") == "__main__" and not hasattr(main, "__file__"):
+    if getattr(train, "__module__", "") == "__main__" and not _has_main_file():
         raise TypeError(f"train is defined in an interactive session, which another process cannot import; {_TOP}")
     _pickled(train, {})
     if isolation.output is not None:
@@ -138,10 +138,16 @@ def _place(isolation: Isolation, params: dict[str, Any]) -> Iterator[Path]:
     yield place
 
 
+def _has_main_file() -> bool:
+    """Whether the main module can be imported elsewhere: not in a notebook, an interactive session or a pipe."""
+    return os.path.isfile(getattr(sys.modules["__main__"], "__file__", None) or "")
+
+
 def _main_module() -> bytes:
     """How to import the main module, as multiprocessing says it to a process that it spawns; one line of JSON."""
     found = multiprocessing.spawn.get_preparation_data("autobct-training")
-    return json.dumps({key: found[key] for key in _SENT if key in found}).encode() + b"\n"
+    sent = _SENT if _has_main_file() else _SENT[:-2]
+    return json.dumps({key: found[key] for key in sent if key in found}).encode() + b"\n"
 
 
 def _pickled(train: TrainingFunction, params: dict[str, Any]) -> bytes:

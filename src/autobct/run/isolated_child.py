@@ -35,7 +35,7 @@ def _answer(given: BinaryIO) -> dict[str, Any]:
         train, params = _prepared(given)
     except BaseException as error:
         return {"unprepared": _words(error), "traceback": traceback.format_exc()}
-    from autobct.tuning.training import WrongReturnError, numbers_of
+    from autobct.tuning.returned import WrongReturnError, numbers_of
 
     started = time.perf_counter()
     try:

@@ -113,7 +113,8 @@ class _Replaying:
         last: Decision | None = self._stop
         if last is None and self._asked is not None:
             last = self._train(self._asked)
-        return JournalReplay(self._tuner, (*self._decisions, *(() if last is None else (last,))), self._wall, self._note)
+        decisions = (*self._decisions, *(() if last is None else (last,)))
+        return JournalReplay(self._tuner, decisions, self._wall, self._note)
 
     def take(self, record: Record, *, verify: bool) -> None:
         kind = record["kind"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from autobct.belief.arrays import finite_number
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Run
+from autobct.tuning.returned import RETURN, WrongReturnError, is_pair, number_of, shown
 from autobct.tuning.units.limits import Deadline, Left
 
 if TYPE_CHECKING:
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
 
 TrainingFunction = Callable[[dict[str, Any]], Any]
 """params -> score (its wall time is the cost), or params -> (score, cost)."""
-
-_RETURN = "return the score as a number, or (score, cost)"
-_SHOWN = 60  # characters of what was returned
-
-
-class WrongReturnError(TypeError):
-    """The training function returned something that is no score: the same for all params, so that no run will do."""
 
 
 class TrainingError(Exception):
@@ -154,7 +147,7 @@ def trained(train: TrainingFunction, decision: Train, repeats: int, times: Times
             continue
         took = times.spend(returned, time.perf_counter() - started)
         returned = returned.returned if isinstance(returned, Measured) else returned
-        times.own_cost, times.finished = times.own_cost or _is_pair(returned), True
+        times.own_cost, times.finished = times.own_cost or is_pair(returned), True
         score, cost, wrong = _read(returned, took)
         spent += cost
         if score is not None:
@@ -184,75 +177,14 @@ def the_same_again(history: Sequence[Run]) -> bool:
     return history[-1].error == history[-2].error
 
 
-def numbers_of(returned: Any) -> float | tuple[float, float]:
-    """What a training returned as plain numbers, finite or not; WrongReturnError if it is none."""
-    if isinstance(returned, tuple) and len(returned) != 2:
-        raise WrongReturnError(f"train returned {len(returned)} values, {_shown(returned)}; {_RETURN}")
-    if _is_pair(returned):
-        return _plain(returned[0], "the score that train returned"), _plain(returned[1], "the cost that train returned")
-    return _plain(returned, "the score that train returned")
-
-
-def _plain(value: Any, name: str) -> float:
-    try:
-        return _number(value, name)
-    except OverflowError:
-        return math.inf
-    except ValueError:  # NaN or infinite, which is for the tuner to say
-        return float(value)
-
-
 def _read(returned: Any, took: float) -> tuple[float | None, float, Exception | None]:
     """(score, cost, None), or (None, cost, why there is no score); the wall time where no cost was returned."""
     cost = took
     try:
         if isinstance(returned, tuple) and len(returned) != 2:
-            raise WrongReturnError(f"train returned {len(returned)} values, {_shown(returned)}; {_RETURN}")
-        if _is_pair(returned):
-            cost = _number(returned[1], "the cost that train returned", least=0.0)
-        return _number(returned[0] if _is_pair(returned) else returned, "the score that train returned"), cost, None
+            raise WrongReturnError(f"train returned {len(returned)} values, {shown(returned)}; {RETURN}")
+        if is_pair(returned):
+            cost = number_of(returned[1], "the cost that train returned", least=0.0)
+        return number_of(returned[0] if is_pair(returned) else returned, "the score that train returned"), cost, None
     except (WrongReturnError, ValueError) as wrong:
         return None, cost, wrong
-
-
-def _number(value: Any, name: str, *, least: float = -math.inf) -> float:
-    """A finite number; ValueError if it is not finite, WrongReturnError if it is no number at all."""
-    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
-        value = value.item()  # an array or a tensor that holds one number
-    try:
-        return finite_number(value, name, least=least)
-    except ValueError as wrong:
-        raise ValueError(f"{wrong}; {_RETURN}") from None
-    except TypeError:
-        raise WrongReturnError(f"{name} must be a number, got {_what(value)}; {_instead(value)}") from None
-
-
-def _is_pair(returned: object) -> bool:
-    return isinstance(returned, tuple) and len(returned) == 2
-
-
-def _what(value: Any) -> str:
-    """What was returned, for a sentence."""
-    if value is None:
-        return "None"
-    shape = getattr(value, "shape", None)
-    kind = type(value).__name__
-    return f"{kind} of shape {tuple(shape)}" if shape is not None else f"{kind} {_shown(value)}"
-
-
-def _instead(value: Any) -> str:
-    """What to write instead."""
-    if value is None:
-        return f"a return statement seems to be missing: {_RETURN}"
-    if isinstance(value, Mapping) and value:
-        return f"return one of its values, e.g. metrics[{next(iter(value))!r}]"
-    if isinstance(value, bool | str):
-        return f"return float(...): {_RETURN}"
-    if hasattr(value, "shape"):
-        return "return one number, e.g. float(scores.mean())"
-    return _RETURN
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

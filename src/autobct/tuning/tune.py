@@ -14,9 +14,10 @@ from autobct.tuning.isolation import Isolation, isolation_of
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.progress import Callback, listeners
 from autobct.tuning.result import Result, TuningError, count
+from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
-from autobct.tuning.training import Times, Trained, TrainingFunction, WrongReturnError, the_same_again, trained
+from autobct.tuning.training import Times, Trained, TrainingFunction, the_same_again, trained
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
 from autobct.tuning.windows import window
