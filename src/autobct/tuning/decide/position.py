@@ -19,7 +19,7 @@ from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.limits import Left, Mask
 from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
-from autobct.value.state import Opinion, State, Terms
+from autobct.value.state import Opinion, State
 
 _DUST = 1e-12  # a gain below it, in score ranges, is rounding
 
@@ -37,6 +37,7 @@ class Position:
     feasibility:  (G,) probability that a run finishes; None where that is no question
     to_scores:    from scores as they are learned to the user's units; None where these are model units
     least:        a gain below this, in model units, is none
+    opinion:      what the learned surrogate expects at the candidates in a problem at another price
     """
 
     problem: ScaledProblem
@@ -51,6 +52,7 @@ class Position:
     feasibility: Array | None = None
     to_scores: Callable[[Array], Array] | None = None
     least: float = 0.0
+    opinion: Callable[[ScaledProblem], Opinion | None] | None = None
 
     def raw_scores(self, learned: Array) -> Array:
         """Estimated scores in the user's units.  learned: of any shape, as `state.score` has them."""
@@ -78,17 +80,12 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     problem: the same at another price, if not the position's own
     """
     terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
-    state = replace(position.state, feasibility=position.feasibility, last=last, second=_second(position, terms))
+    second = position.state.second
+    if second is not None and problem is not None and position.opinion is not None:
+        second = position.opinion(problem)
+    state = replace(position.state, feasibility=position.feasibility, last=last, second=second)
     found = _checked(policy(state, terms, position.asked), state.size)
     return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (found.value, found.priority)))
-
-
-def _second(position: Position, terms: Terms) -> Opinion | None:
-    """The second opinion at a price that may be another one than it was formed at."""
-    second, own = position.state.second, position.problem.terms
-    if second is None or terms is own:
-        return second
-    return replace(second, price=(second.price - own.overhead) * (terms.price / own.price) + terms.overhead)
 
 
 def _checked(found: object, size: int) -> Assessment:

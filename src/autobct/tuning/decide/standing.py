@@ -16,6 +16,7 @@ from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.position import Position, assessed, train_at
+from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import score_at, to_scores
 from autobct.tuning.model.feasibility import chances
@@ -25,11 +26,12 @@ from autobct.tuning.space.candidates import distinct
 from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
 from autobct.value.assessment import by_ei_per_cost
 from autobct.value.simulate import KEPT
-from autobct.value.state import State, keep
+from autobct.value.state import Opinion, State, keep
 
 RESOLUTION = 0.005
 """Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
 
+_FAILURES = 16  # among the last so many runs are of interest
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
 
@@ -168,10 +170,10 @@ def position_of(
         state = state_of(memory, candidates, np.flatnonzero(excluded))
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
-    learned = memory.known.evidence
+    learned, opinion = memory.known.evidence, partial(opinion_of, memory, candidates)
     return Position(
         problem=problem,
-        state=with_opinion(memory, candidates, state) if second else replace(state, realised=_realised(problem)),
+        state=replace(state, second=opinion(problem) if second else None, realised=_realised(problem)),
         excluded=excluded,
         last=last,
         asked=memory.asked,
@@ -182,21 +184,31 @@ def position_of(
         feasibility=chance,
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
+        opinion=opinion if second else None,
     )
 
 
-def with_opinion(memory: Memory, candidates: Candidates, state: State) -> State:
-    """The state with the opinion of the learned surrogate, which sees no use in making a run again."""
-    problem = candidates.problem
+def opinion_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -> Opinion | None:
+    """What the learned surrogate expects at the candidates; it sees no use in making a run again.
+
+    problem: that of the candidates, or the same at another price
+    """
     if _realised(problem) == 1.0:
-        return state
+        return None
     pending = [train.control for train in memory.pending.values()]
-    second = second_opinion(problem, memory.counted, pending, problem.controls)
+    second = second_opinion(problem, _telling(memory), pending, candidates.problem.controls)
     if second is not None:
         again = [candidates.places[place] for place in memory.finished]
         again += [candidates.places[place_of(control)] for control in pending]
         second.improvement[again] = 0.0
-    return replace(state, second=second, realised=_realised(problem))
+    return second
+
+
+def _telling(memory: Memory) -> list[Run]:
+    """The runs that the learned surrogate is shown: those that may be returned, and the latest failures."""
+    latest = range(max(0, len(memory.runs) - _FAILURES), len(memory.runs))
+    failed = [number for number in latest if memory.runs[number].score is None and number not in memory.forgiven]
+    return [memory.runs[number] for number in sorted({*memory.finished.values(), *failed})]
 
 
 def _realised(problem: ScaledProblem) -> float:
