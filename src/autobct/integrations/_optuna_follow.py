@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -37,10 +37,18 @@ class Follower:
     """The tuner of one search space that follows a study; what it keeps only saves time.
 
     others: another sampler makes the suggestions, so a run that only this tuner would choose is no reason to go on
+    charge: what deciding on a run is charged, where that is known
     """
 
-    def __init__(self, start: Tuner, space: Space, *, others: bool = False) -> None:
-        self._others = others
+    def __init__(
+        self,
+        start: Tuner,
+        space: Space,
+        *,
+        others: bool = False,
+        charge: Callable[[int], float] = lambda trial: 0.0,
+    ) -> None:
+        self._others, self._charge = others, charge
         self._reader = Reader(space)
         self._runs: tuple[Run, ...] = ()
         self._start = Stand(0, start)
@@ -56,7 +64,8 @@ class Follower:
             self._last = (seen, self._decided(seen))
         return self._last[1]
 
-    def _decided(self, seen: Trials) -> Decision:
+    def standing(self, seen: Trials) -> Tuner:
+        """A tuner of its own that knows all of this."""
         followed = self._followed(seen.runs)
         _ = followed.candidates  # searched for once, for all decisions after these runs
         tuner = followed.twin()
@@ -64,7 +73,10 @@ class Follower:
         for train in seen.running:
             tuner.admit(train.control)
             tuner.adopt(train)
-        decision = tuner.peek()
+        return tuner
+
+    def _decided(self, seen: Trials) -> Decision:
+        decision = self.standing(seen).peek()
         return self._as_others(decision) if self._others and isinstance(decision, Train) else decision
 
     def _followed(self, runs: tuple[Run, ...]) -> Tuner:

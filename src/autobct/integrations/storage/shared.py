@@ -1,0 +1,200 @@
+"""Ask and tell in a database: any number of workers, one tuning."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.trial import TrialState
+
+from autobct.integrations._optuna_follow import Follower
+from autobct.integrations._optuna_store import COST
+from autobct.integrations.storage.claims import RELEASED, TOLD, Claim, ClaimReader, Seen
+from autobct.integrations.storage.heart import PER_GRACE, Heart
+from autobct.integrations.storage.identity import is_gone
+from autobct.integrations.storage.patience import Patience
+from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
+from autobct.integrations.storage.turn import Turn
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.history import Run
+from autobct.tuning.storage import Storage
+from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Left
+
+_FIRST_LOOK, _LAST_LOOK = 0.02, 1.0  # seconds between two looks at runs that others are making
+_LOCAL = ("deadline",)  # reasons to stop that hold for one worker only
+
+LeftOf = Callable[[Tuner], Left | None]
+"""What the next run may cost, as of now; None for no limit."""
+
+
+class Interrupted(Exception):  # noqa: N818 - nothing is wrong
+    """A worker was asked to end while it waited for the others."""
+
+
+class SharedTuner:
+    """A tuner whose runs are in a database.  Use `shared` to create one.
+
+    tuner: the tuner with all runs that were there at the last look, of all workers
+    """
+
+    def __init__(self, study: SharedStudy, start: Tuner, reader: ClaimReader, hurried: Callable[[], bool]) -> None:
+        self._study, self._reader, self._hurried = study, reader, hurried
+        self._limits = {"max_runs": start.limits.max_runs, "max_cost": start.limits.max_cost}
+        self._charges: Mapping[int, float] = {}
+        self._follower = Follower(start, start.memory.problem.space, charge=lambda slot: self._charges.get(slot, 0.0))
+        grace = study.storage.grace
+        self._turn = Turn(study.engine, study.storage.study, grace)
+        self._heart = Heart(study.backend, grace / PER_GRACE, study.running)
+        self._mine: dict[int, tuple[Claim, float]] = {}  # slot -> claim, seconds that deciding took
+        self.tuner = start
+        self._seen = self._look()
+
+    @property
+    def decisions(self) -> tuple[Train, ...]:
+        """The decisions behind all runs of the tuner, in the order of its history."""
+        return tuple(self._seen.claims[run.trial].decision for run in self.tuner.history)
+
+    def attempt(self, decision: Train) -> int:
+        """How often this run was begun before and given up."""
+        return self._mine[decision.trial][0].attempt
+
+    def ask(self, left: LeftOf = lambda tuner: None) -> Decision:
+        """The next run for this worker, or to stop; waits for the runs of others where these may change it."""
+        wait = _FIRST_LOOK
+        while True:
+            decision = self._decided(left)
+            if decision is not None:
+                return decision
+            self._wait(wait)
+            wait = min(1.5 * wait, _LAST_LOOK)
+
+    def tell(self, decision: Train, score: float | None, cost: float, error: str | None, *, timed: bool) -> Run | None:
+        """Report the outcome of a run; None if the run was given to another worker in the meantime.
+
+        timed: whether cost is time, so that the time to decide is charged as well
+        """
+        claim, deciding = self._mine.pop(decision.trial)
+        self._heart.finish(claim.trial._trial_id)
+        told = {"error": error, "deciding": deciding if timed else 0.0}
+        try:
+            self._study.set_attr(claim, TOLD, told)
+            self._study.set_attr(claim, COST, float(cost), user=True)
+            if error is not None:
+                self._study.set_attr(claim, "error", error, user=True)
+            state = TrialState.FAIL if score is None else TrialState.COMPLETE
+            self._study.finish(claim, state, score)
+        except UpdateFinishedTrialError:
+            if self._study.state(claim) == TrialState.PRUNED:
+                self._seen = self._look()
+                return None  # otherwise it was this very call, and only the answer was lost
+        self._seen = self._look()
+        return next(run for run in self.tuner.history if run.trial == decision.trial)
+
+    def release(self, decision: Train, cost: float = 0.0) -> None:
+        """Give up a run that was interrupted; another worker, or the next call, makes it again."""
+        claim, _ = self._mine.pop(decision.trial)
+        self._heart.finish(claim.trial._trial_id)
+        with contextlib.suppress(UpdateFinishedTrialError):
+            self._study.set_attr(claim, RELEASED, float(cost))
+            self._study.finish(claim, TrialState.PRUNED)
+
+    def start(self) -> None:
+        """Begin to give signs of life."""
+        self._heart.start()
+
+    def close(self) -> None:
+        """Give up what is under way, and end."""
+        for claim, _ in list(self._mine.values()):
+            self.release(claim.decision)
+        self._heart.close()
+
+    def _look(self) -> Seen:
+        """Read the study, and learn what is new in it."""
+        seen = self._reader.read(self._study.trials())
+        self._charges = seen.charges
+        self.tuner = self._follower.standing(seen.trials)
+        return seen
+
+    def _decided(self, left: LeftOf) -> Decision | None:
+        """A decision; None where it has to wait for others."""
+        with self._turn.taken():
+            seen = self._seen = self._without_the_dead(self._look())
+            if seen.lost:
+                return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, (), 0.0)
+            if (stop := self._study.stopped(seen, self._limits)) is not None:
+                return stop
+            started = time.perf_counter()
+            decision = self.tuner.peek(left(self.tuner))
+            if isinstance(decision, Train):
+                return self._claimed(decision, 0, seen.unheard, time.perf_counter() - started)
+            if decision.reason in _LOCAL:
+                return decision
+            if seen.trials.running:
+                return None
+            self._study.stop(decision, seen, self._limits)
+            return decision
+
+    def _claimed(self, decision: Train, attempt: int, heard: Sequence[int], deciding: float) -> Train | None:
+        """The run, if the claim to it holds."""
+        token = self._study.claim(decision, attempt, heard)
+        self._seen = self._look()
+        held = self._seen.claims.get(decision.trial)
+        if held is None or held.token != token or held.attempt != attempt:
+            self._study.withdraw(token)
+            return None
+        self._study.withdraw(token, but=held)
+        self._mine[decision.trial] = (held, deciding)
+        self._heart.begin(held.trial._trial_id)
+        return held.decision
+
+    def _without_the_dead(self, seen: Seen) -> Seen:
+        """Give up the runs of workers that have died or fallen silent."""
+        self._heart.look([claim.trial for claim in seen.open])
+        mine = {claim.trial.number for claim, _ in self._mine.values()}
+        dead = [claim for claim in seen.open if claim.trial.number not in mine and self._is_dead(claim)]
+        for claim in dead:
+            with contextlib.suppress(UpdateFinishedTrialError):  # it was there after all, or another was faster
+                self._study.finish(claim, TrialState.PRUNED)
+        return self._look() if dead else seen
+
+    def _is_dead(self, claim: Claim) -> bool:
+        return is_gone(claim.worker) or self._heart.silence(claim.trial._trial_id) >= self._study.storage.grace
+
+    def _wait(self, seconds: float) -> None:
+        if self._hurried():
+            raise Interrupted
+        time.sleep(seconds)
+
+
+@contextlib.contextmanager
+def shared(
+    tuner: Tuner,
+    storage: Storage,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    hurried: Callable[[], bool] = lambda: False,
+) -> Iterator[SharedTuner]:
+    """Work on a tuning in a database, from its start or from where it is.
+
+    tuner:    a new one;  settings: what makes it this problem and no other, by default what the tuner says
+    hurried:  true when this worker is to end: it waits for nothing any more
+    """
+    if tuner.history or tuner.under_way:
+        raise ValueError("tuner must be new: its earlier runs would not be stored")
+    said = {**(settings_of_tuner(tuner) if settings is None else settings), "on_crash": storage.on_crash}
+    study = SharedStudy.open(storage, tuner, said, Patience(storage, storage.patience, hurried))
+    with contextlib.closing(study):
+        reader = ClaimReader(
+            tuner.memory.problem.space,
+            study.problem,
+            rerun=storage.on_crash == "rerun",
+            timed=bool(tuner.memory.problem.price.unit),
+        )
+        worker = SharedTuner(study, tuner, reader, hurried)
+        worker.start()
+        with contextlib.closing(worker):
+            yield worker
