@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -37,18 +37,10 @@ class Follower:
     """The tuner of one search space that follows a study; what it keeps only saves time.
 
     others: another sampler makes the suggestions, so a run that only this tuner would choose is no reason to go on
-    charge: what deciding on a run is charged, where that is known
     """
 
-    def __init__(
-        self,
-        start: Tuner,
-        space: Space,
-        *,
-        others: bool = False,
-        charge: Callable[[int], float] = lambda trial: 0.0,
-    ) -> None:
-        self._others, self._charge = others, charge
+    def __init__(self, start: Tuner, space: Space, *, others: bool = False) -> None:
+        self._others = others
         self._reader = Reader(space)
         self._runs: tuple[Run, ...] = ()
         self._start = Stand(0, start)

@@ -22,6 +22,10 @@ class StorageError(ValueError):
     """A storage cannot be used, in one sentence; passwords in it are masked."""
 
 
+class LateError(RuntimeError):
+    """The result of a run came after the run had been given to another worker, and is not counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Storage:
     """Where `tune` keeps its runs; the same call again continues.
@@ -48,8 +52,9 @@ class Storage:
         if not isinstance(self.address, str | os.PathLike):
             raise TypeError(f"storage must be a folder or an address, got {type(self.address).__name__}; {_EXAMPLES}")
         check_address(os.fspath(self.address))
-        if not isinstance(self.study, str) or not self.study.strip() or len(self.study) > 200:
-            raise StorageError(f"study must be a name of at most 200 characters, got {self.study!r}")
+        name: object = self.study
+        if not isinstance(name, str) or not name.strip() or len(name) > 200:
+            raise StorageError(f"study must be a name of at most 200 characters, got {name!r}")
         if self.on_crash not in ("rerun", "fail"):
             raise StorageError(f"on_crash must be 'rerun' or 'fail', got {self.on_crash!r}")
         for name in ("grace", "patience"):

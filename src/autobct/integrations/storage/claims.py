@@ -1,9 +1,9 @@
 """Trials of a shared study as runs of one tuner.
 
-A trial is a claim: worker W makes run `slot`, at this `attempt`, as decided.  Of two claims for the same attempt the one
-with the lower number holds; the database gives out numbers one after the other.  Only its own worker completes or fails
-a trial, only others give it up (Optuna's state PRUNED), and a state that is set once never changes.  So every run has
-one outcome, whoever reads it and whenever.
+A trial is a claim: a worker makes run `slot`, at this `attempt`, as decided.  Of two claims for the same attempt the
+one with the lower number holds; the database gives out numbers one after the other.  Only its own worker completes or
+fails a trial, only others give it up (Optuna's state PRUNED), and a state that is set once never changes.  So every run
+has one outcome, whoever reads it and whenever.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ CLAIM = "autobct:claim"
 BEAT = "autobct:beat"
 """The system attribute that its worker changes from time to time: a count, and the seconds it has run."""
 
-TOLD = "autobct:told"
-"""The system attribute with what else was told: the error of a failed run, and the time that deciding took."""
+ERROR = "error"
+"""The user attribute with the error of a failed run."""
 
 RELEASED = "autobct:released"
 """The system attribute of a run that its own worker gave up, e.g. after Ctrl-C: the cost it had; it is made again."""
@@ -40,7 +40,8 @@ RELEASED = "autobct:released"
 class Claim:
     """One worker's claim to make a run.
 
-    heard: runs that had been told when it was decided on and not before, in the order in which they were learned
+    heard:  runs that had been told when it was decided on and not before, in the order in which they were learned
+    charge: what its worker has charged since its claim before, e.g. for deciding
     """
 
     trial: FrozenTrial
@@ -49,6 +50,7 @@ class Claim:
     token: str
     decision: Train
     heard: tuple[int, ...]
+    charge: float
     worker: Mapping[str, Any]
 
 
@@ -59,7 +61,7 @@ class Seen:
     trials:   runs in the order in which they were learned, those under way, and costs besides
     claims:   slot -> the claim that holds;  unheard: runs that no decision has learned of yet
     open:     claims that are under way;  lost: those that were given up and are to be made again
-    charges:  slot -> time that was charged for deciding on it
+    charged:  all that was charged for deciding, and how often
     """
 
     trials: Trials
@@ -67,7 +69,7 @@ class Seen:
     unheard: tuple[int, ...]
     open: tuple[Claim, ...]
     lost: tuple[Claim, ...]
-    charges: Mapping[int, float]
+    charged: tuple[float, int]
 
     @property
     def next_slot(self) -> int:
@@ -112,7 +114,7 @@ class ClaimReader:
             unheard,
             tuple(claim for claim in rest if not claim.trial.state.is_finished()),
             tuple(claim for claim in rest if claim.trial.state.is_finished()),
-            {slot: _charge(claim.trial) for slot, claim in told.items()},
+            _charged(first.values()),
         )
 
     def _claim(self, trial: FrozenTrial) -> Claim:
@@ -134,6 +136,7 @@ class ClaimReader:
                 str(data["token"]),
                 decision,
                 tuple(data["heard"]),
+                float(data["charge"]),
                 dict(data["worker"]),
             )
         except (AssertionError, CodecError, KeyError, TypeError, ValueError) as error:
@@ -164,7 +167,7 @@ class ClaimReader:
         cost = float(trial.user_attrs[COST])
         if trial.state == TrialState.COMPLETE and trial.values:
             return float(trial.values[0]), cost, None
-        return None, cost, str(trial.system_attrs.get(TOLD, {}).get("error") or "the trial failed")
+        return None, cost, str(trial.user_attrs.get(ERROR) or "the trial failed")
 
 
 def _order(decided: Sequence[Claim], told: Mapping[int, Claim]) -> list[int]:
@@ -177,5 +180,6 @@ def _order(decided: Sequence[Claim], told: Mapping[int, Claim]) -> list[int]:
     return list(order)
 
 
-def _charge(trial: FrozenTrial) -> float:
-    return float(trial.system_attrs.get(TOLD, {}).get("deciding", 0.0))
+def _charged(claims: Iterable[Claim]) -> tuple[float, int]:
+    charges = [claim.charge for claim in claims if claim.charge > 0.0]
+    return math.fsum(charges), len(charges)

@@ -1,7 +1,7 @@
 """Signs of life: a thread that says this worker's runs are going on, and notes who has fallen silent.
 
-Optuna's own heartbeat covers `optimize` only, and compares times of the database's clock, which may be set.  Here a sign
-is a count that changes, and silence is measured by the observer's own steady clock, as far as it was awake and the
+Optuna's own heartbeat covers `optimize` only, and compares times of the database's clock, which may be set.  Here a
+sign is a count that changes, and silence is measured by the observer's own steady clock, as far as it was awake and the
 database answered.
 """
 

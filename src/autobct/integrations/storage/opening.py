@@ -45,7 +45,9 @@ def _url(storage: Storage) -> sqlalchemy.URL:
     if url.drivername == "postgresql":
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
-        raise StorageError(f"storage {storage.shown!r}: write the address without a driver, {url.get_backend_name()}://")
+        raise StorageError(
+            f"storage {storage.shown!r}: write the address without a driver, {url.get_backend_name()}://"
+        )
     if url.drivername != "sqlite" and not url.database:
         raise StorageError(f"storage {storage.shown!r} names no database; write 'postgresql://user@host/database'")
     return url

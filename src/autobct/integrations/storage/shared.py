@@ -5,30 +5,30 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import TrialState
 
+from autobct.belief.arrays import finite_number
 from autobct.integrations._optuna_follow import Follower
 from autobct.integrations._optuna_store import COST
-from autobct.integrations.storage.claims import RELEASED, TOLD, Claim, ClaimReader, Seen
+from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimReader, Seen
 from autobct.integrations.storage.heart import PER_GRACE, Heart
 from autobct.integrations.storage.identity import is_gone
 from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
 from autobct.integrations.storage.turn import Turn
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.history import Run
-from autobct.tuning.storage import Storage
+from autobct.tuning.memory import run_told
+from autobct.tuning.storage import LateError, Storage, StorageError
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 1.0  # seconds between two looks at runs that others are making
 _LOCAL = ("deadline",)  # reasons to stop that hold for one worker only
-
-LeftOf = Callable[[Tuner], Left | None]
-"""What the next run may cost, as of now; None for no limit."""
 
 
 class Interrupted(Exception):  # noqa: N818 - nothing is wrong
@@ -38,18 +38,19 @@ class Interrupted(Exception):  # noqa: N818 - nothing is wrong
 class SharedTuner:
     """A tuner whose runs are in a database.  Use `shared` to create one.
 
-    tuner: the tuner with all runs that were there at the last look, of all workers
+    tuner:  the tuner with all runs that were there at the last look, of all workers
+    waited: seconds in which this worker waited for others
     """
 
     def __init__(self, study: SharedStudy, start: Tuner, reader: ClaimReader, hurried: Callable[[], bool]) -> None:
         self._study, self._reader, self._hurried = study, reader, hurried
         self._limits = {"max_runs": start.limits.max_runs, "max_cost": start.limits.max_cost}
-        self._charges: Mapping[int, float] = {}
-        self._follower = Follower(start, start.memory.problem.space, charge=lambda slot: self._charges.get(slot, 0.0))
+        self._follower = Follower(start, start.memory.problem.space)
         grace = study.storage.grace
         self._turn = Turn(study.engine, study.storage.study, grace)
         self._heart = Heart(study.backend, grace / PER_GRACE, study.running)
-        self._mine: dict[int, tuple[Claim, float]] = {}  # slot -> claim, seconds that deciding took
+        self._mine: dict[int, Claim] = {}  # by slot
+        self._due = self.waited = 0.0
         self.tuner = start
         self._seen = self._look()
 
@@ -60,43 +61,57 @@ class SharedTuner:
 
     def attempt(self, decision: Train) -> int:
         """How often this run was begun before and given up."""
-        return self._mine[decision.trial][0].attempt
+        return self._mine[decision.trial].attempt
 
-    def ask(self, left: LeftOf = lambda tuner: None) -> Decision:
-        """The next run for this worker, or to stop; waits for the runs of others where these may change it."""
-        wait = _FIRST_LOOK
+    def ask(self, left: Left | None = None) -> Decision:
+        """The next run for this worker, or to stop.
+
+        A stop that runs of other workers may still change is waited for; under runs of this worker it is returned, and
+        holds only until they are told.
+        """
+        wait, started = _FIRST_LOOK, time.monotonic()
         while True:
-            decision = self._decided(left)
+            waited = time.monotonic() - started
+            decision = self._decided(None if left is None else replace(left, amount=left.amount - waited))
             if decision is not None:
                 return decision
             self._wait(wait)
             wait = min(1.5 * wait, _LAST_LOOK)
 
-    def tell(self, decision: Train, score: float | None, cost: float, error: str | None, *, timed: bool) -> Run | None:
-        """Report the outcome of a run; None if the run was given to another worker in the meantime.
-
-        timed: whether cost is time, so that the time to decide is charged as well
-        """
-        claim, deciding = self._mine.pop(decision.trial)
+    def tell(
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
+    ) -> Run:
+        """As `Tuner.tell`, into the database; LateError if the run was given to another worker in the meantime."""
+        number = trial.trial if isinstance(trial, Train) else trial
+        if number not in list(self._mine):
+            raise ValueError(f"trial {number!r} is not under way here; call tell() once for each trial of ask()")
+        claim = self._mine[number]
+        run = run_told(self.tuner.memory.started(claim.decision), number, score, cost, error)
+        del self._mine[number]
         self._heart.finish(claim.trial._trial_id)
-        told = {"error": error, "deciding": deciding if timed else 0.0}
         try:
-            self._study.set_attr(claim, TOLD, told)
-            self._study.set_attr(claim, COST, float(cost), user=True)
-            if error is not None:
-                self._study.set_attr(claim, "error", error, user=True)
-            state = TrialState.FAIL if score is None else TrialState.COMPLETE
-            self._study.finish(claim, state, score)
+            self._study.set_attr(claim, COST, run.cost, user=True)
+            if run.error is not None:
+                self._study.set_attr(claim, ERROR, run.error, user=True)
+            self._study.finish(claim, TrialState.FAIL if run.score is None else TrialState.COMPLETE, run.score)
         except UpdateFinishedTrialError:
             if self._study.state(claim) == TrialState.PRUNED:
                 self._seen = self._look()
-                return None  # otherwise it was this very call, and only the answer was lost
+                raise LateError(
+                    f"Run {number + 1} took longer than its worker gave signs of life and went to another worker; "
+                    f"this result is not counted."
+                ) from None  # otherwise it was this very call, and only the answer was lost
         self._seen = self._look()
-        return next(run for run in self.tuner.history if run.trial == decision.trial)
+        return next(run for run in self.tuner.history if run.trial == number)
 
-    def release(self, decision: Train, cost: float = 0.0) -> None:
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """Add a cost that belongs to no run; it is stored with the next run of this worker."""
+        self._due += finite_number(cost, "cost", least=0.0)
+        self._seen = self._look()
+
+    def release(self, trial: int, cost: float = 0.0) -> None:
         """Give up a run that was interrupted; another worker, or the next call, makes it again."""
-        claim, _ = self._mine.pop(decision.trial)
+        claim = self._mine.pop(trial)
         self._heart.finish(claim.trial._trial_id)
         with contextlib.suppress(UpdateFinishedTrialError):
             self._study.set_attr(claim, RELEASED, float(cost))
@@ -108,53 +123,61 @@ class SharedTuner:
 
     def close(self) -> None:
         """Give up what is under way, and end."""
-        for claim, _ in list(self._mine.values()):
-            self.release(claim.decision)
+        for trial in list(self._mine):
+            with contextlib.suppress(StorageError):  # the others notice that it is gone
+                self.release(trial)
         self._heart.close()
 
     def _look(self) -> Seen:
         """Read the study, and learn what is new in it."""
         seen = self._reader.read(self._study.trials())
-        self._charges = seen.charges
         self.tuner = self._follower.standing(seen.trials)
+        total, times = seen.charged[0] + self._due, seen.charged[1] + (self._due > 0.0)
+        if times:  # their mean is what the next decision is expected to take
+            self.tuner.charge(total - total / times)
+            self.tuner.charge(total / times, deciding=True)
         return seen
 
-    def _decided(self, left: LeftOf) -> Decision | None:
+    def _decided(self, left: Left | None) -> Decision | None:
         """A decision; None where it has to wait for others."""
+        started = time.monotonic()
         with self._turn.taken():
+            self.waited += time.monotonic() - started
             seen = self._seen = self._without_the_dead(self._look())
             if seen.lost:
-                return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, (), 0.0)
+                return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, ())
             if (stop := self._study.stopped(seen, self._limits)) is not None:
                 return stop
-            started = time.perf_counter()
-            decision = self.tuner.peek(left(self.tuner))
+            decision = self.tuner.peek(left)
             if isinstance(decision, Train):
-                return self._claimed(decision, 0, seen.unheard, time.perf_counter() - started)
-            if decision.reason in _LOCAL:
+                return self._claimed(decision, 0, seen.unheard)
+            if decision.reason in _LOCAL or self._mine:
                 return decision
             if seen.trials.running:
                 return None
-            self._study.stop(decision, seen, self._limits)
+            if decision.reason != "failing":  # the fault may be this machine's
+                self._study.stop(decision, seen, self._limits)
             return decision
 
-    def _claimed(self, decision: Train, attempt: int, heard: Sequence[int], deciding: float) -> Train | None:
+    def _claimed(self, decision: Train, attempt: int, heard: Sequence[int]) -> Train | None:
         """The run, if the claim to it holds."""
-        token = self._study.claim(decision, attempt, heard)
+        token = self._study.claim(decision, attempt, heard, self._due)
+        due, self._due = self._due, 0.0
         self._seen = self._look()
         held = self._seen.claims.get(decision.trial)
-        if held is None or held.token != token or held.attempt != attempt:
+        if held is None or held.token != token:
             self._study.withdraw(token)
+            self._due = due
             return None
         self._study.withdraw(token, but=held)
-        self._mine[decision.trial] = (held, deciding)
+        self._mine[decision.trial] = held
         self._heart.begin(held.trial._trial_id)
         return held.decision
 
     def _without_the_dead(self, seen: Seen) -> Seen:
         """Give up the runs of workers that have died or fallen silent."""
         self._heart.look([claim.trial for claim in seen.open])
-        mine = {claim.trial.number for claim, _ in self._mine.values()}
+        mine = {claim.trial.number for claim in self._mine.values()}
         dead = [claim for claim in seen.open if claim.trial.number not in mine and self._is_dead(claim)]
         for claim in dead:
             with contextlib.suppress(UpdateFinishedTrialError):  # it was there after all, or another was faster
@@ -168,6 +191,7 @@ class SharedTuner:
         if self._hurried():
             raise Interrupted
         time.sleep(seconds)
+        self.waited += seconds
 
 
 @contextlib.contextmanager

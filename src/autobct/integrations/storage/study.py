@@ -103,7 +103,7 @@ class SharedStudy:
         values = None if score is None else [score]
         self.patience(lambda: self.backend.set_trial_state_values(claim.trial._trial_id, state, values))
 
-    def claim(self, decision: Train, attempt: int, heard: Sequence[int]) -> str:
+    def claim(self, decision: Train, attempt: int, heard: Sequence[int], charge: float) -> str:
         """Claim a run; the token by which this claim is known, also if it was stored twice."""
         token = secrets.token_hex(8)
         data = {
@@ -112,6 +112,7 @@ class SharedStudy:
             "token": token,
             "decision": encoded(decision),
             "heard": list(heard),
+            "charge": charge,
             "worker": identity(),
             "problem": self.problem,
         }
