@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from optuna.exceptions import StorageInternalError
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, PendingRollbackError, SQLAlchemyError
 
 from autobct.tuning.storage import Storage, StorageError, without_secrets
 
@@ -19,7 +19,7 @@ TROUBLE = (StorageInternalError, SQLAlchemyError)
 """What Optuna's storage raises when its database does not do what it should."""
 
 _FIRST, _LONGEST = 0.05, 5.0  # seconds between two attempts
-_ATTEMPTS = 5  # at least, also if the process was asleep in between
+_ATTEMPTS = 2  # at least, also if the process was asleep in between
 _HOPELESS = {
     "readonly": "is read-only",
     "read-only": "is read-only",
@@ -85,4 +85,4 @@ def reason(error: BaseException) -> tuple[str, bool]:
     words = next(iter(said.rpartition("FATAL:")[2].strip().splitlines()), type(error).__name__)
     if "does not exist" in lowered:
         return f"cannot be used: {words}", True
-    return f"does not answer: {words}", not isinstance(cause, DBAPIError)
+    return f"does not answer: {words}", not isinstance(cause, DBAPIError | PendingRollbackError)
