@@ -41,7 +41,8 @@ class Follower:
 
     def __init__(self, start: Tuner, space: Space, *, others: bool = False) -> None:
         self._others = others
-        self._reader = Reader(space)
+        self._space = space
+        self._reader: Reader | None = None
         self._runs: tuple[Run, ...] = ()
         self._start = Stand(0, start)
         self._stands: deque[Stand] = deque([self._start], maxlen=_SNAPSHOTS)
@@ -50,6 +51,7 @@ class Follower:
 
     def decision(self, trials: Sequence[FrozenTrial], apart: int | None) -> Decision:
         """What to do next.  apart: the number of the running trial that is decided on."""
+        self._reader = self._reader or Reader(self._space)
         seen = self._reader.read(trials, apart)
         if self._last is None or not _same(self._last[0], seen):
             self._warn(seen)
