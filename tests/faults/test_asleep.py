@@ -61,7 +61,7 @@ def test_whoever_wakes_up_while_telling_counts_once(tmp_path: Path) -> None:
         study = optuna.load_study(study_name="autobct", storage=storage.address)
         study._storage.set_trial_state_values(study.trials[0]._trial_id, TrialState.PRUNED)
         score, cost = trained(dict(train.params))
-        with pytest.raises(LateError, match="Run 1 .* is not counted"):
+        with pytest.raises(LateError, match=r"Run 1 .* is not counted"):
             late.tell(train, score, cost)
         again = late.ask()
         assert isinstance(again, Train)

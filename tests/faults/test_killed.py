@@ -1,4 +1,4 @@
-"""SIGKILL at any moment: no finished run is lost, none is counted twice, and the decisions are those of no kill at all."""
+"""SIGKILL at any moment: no finished run is lost, none is counted twice, and the decisions are those of no kill."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_run_of_a_killed_worker_goes_to_another(tmp_path: Path) -> None:
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [-signal.SIGKILL, 0]
-    [(decisions, runs)] = said(log, "result")
+    [(_, runs)] = said(log, "result")
     assert sorted(run[0] for run in runs) == list(range(8))
     assert all(run[4] is None for run in runs)
     started = [json.dumps(params) for params in said(log, "start")]

@@ -63,7 +63,9 @@ def work(storage: autobct.Storage, log: Path, runs: int = RUNS, seconds: float =
 
 def outcome(result: autobct.Result) -> list[Any]:
     """All decisions and runs, to the last bit."""
-    runs = [[run.trial, dict(run.params), run.score, run.cost, run.error, run.estimated_score] for run in result.history]
+    runs = [
+        [run.trial, dict(run.params), run.score, run.cost, run.error, run.estimated_score] for run in result.history
+    ]
     return json.loads(json.dumps([[encoded(decision) for decision in result.decisions], runs]))  # type: ignore[no-any-return]
 
 

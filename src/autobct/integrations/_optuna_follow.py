@@ -58,10 +58,11 @@ class Follower:
             self._last = (seen, self._decided(seen))
         return self._last[1]
 
-    def standing(self, seen: Trials) -> Tuner:
-        """A tuner of its own that knows all of this."""
+    def standing(self, seen: Trials, *, deciding: bool = True) -> Tuner:
+        """A tuner of its own that knows all of this.  deciding: search for candidates, once for all decisions."""
         followed = self._followed(seen.runs)
-        _ = followed.candidates  # searched for once, for all decisions after these runs
+        if deciding:
+            _ = followed.candidates
         tuner = followed.twin()
         tuner.charge(seen.outside[0])
         for train in seen.running:

@@ -59,12 +59,14 @@ class Seen:
     """A study at one moment.
 
     trials:   runs in the order in which they were learned, those under way, and costs besides
+    made:     claims whose trial is running, also those that do not hold
     claims:   slot -> the claim that holds;  unheard: runs that no decision has learned of yet
     open:     claims that are under way;  lost: those that were given up and are to be made again
     charged:  all that was charged for deciding, and how often
     """
 
     trials: Trials
+    made: tuple[Claim, ...]
     claims: Mapping[int, Claim]
     unheard: tuple[int, ...]
     open: tuple[Claim, ...]
@@ -92,9 +94,12 @@ class ClaimReader:
     def read(self, trials: Iterable[FrozenTrial]) -> Seen:
         """All trials of the study; StorageError if one is not ours."""
         first: dict[tuple[int, int], Claim] = {}
+        made: list[Claim] = []
         for trial in sorted(trials, key=lambda trial: trial.number):
             claim = self._claim(trial)
             first.setdefault((claim.slot, claim.attempt), claim)
+            if not trial.state.is_finished():
+                made.append(claim)
         holding: dict[int, Claim] = {}
         for key in sorted(first):
             holding[key[0]] = first[key]
@@ -110,6 +115,7 @@ class ClaimReader:
                 tuple(claim.decision for claim in rest),
                 (besides, 0),
             ),
+            tuple(made),
             holding,
             unheard,
             tuple(claim for claim in rest if not claim.trial.state.is_finished()),

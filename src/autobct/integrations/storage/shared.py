@@ -128,10 +128,10 @@ class SharedTuner:
                 self.release(trial)
         self._heart.close()
 
-    def _look(self) -> Seen:
+    def _look(self, *, deciding: bool = False) -> Seen:
         """Read the study, and learn what is new in it."""
         seen = self._reader.read(self._study.trials())
-        self.tuner = self._follower.standing(seen.trials)
+        self.tuner = self._follower.standing(seen.trials, deciding=deciding)
         total, times = seen.charged[0] + self._due, seen.charged[1] + (self._due > 0.0)
         if times:  # their mean is what the next decision is expected to take
             self.tuner.charge(total - total / times)
@@ -143,7 +143,7 @@ class SharedTuner:
         started = time.monotonic()
         with self._turn.taken():
             self.waited += time.monotonic() - started
-            seen = self._seen = self._without_the_dead(self._look())
+            seen = self._seen = self._without_the_dead(self._look(deciding=True))
             if seen.lost:
                 return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, ())
             if (stop := self._study.stopped(seen, self._limits)) is not None:
@@ -164,12 +164,12 @@ class SharedTuner:
         token = self._study.claim(decision, attempt, heard, self._due)
         due, self._due = self._due, 0.0
         self._seen = self._look()
-        held = self._seen.claims.get(decision.trial)
-        if held is None or held.token != token:
-            self._study.withdraw(token)
+        found = self._seen.claims.get(decision.trial)
+        held = found if found is not None and found.token == token else None
+        self._study.withdraw([claim for claim in self._seen.made if claim.token == token and claim is not held])
+        if held is None:
             self._due = due
             return None
-        self._study.withdraw(token, but=held)
         self._mine[decision.trial] = held
         self._heart.begin(held.trial._trial_id)
         return held.decision

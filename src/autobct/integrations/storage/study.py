@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
 import json
@@ -128,15 +129,11 @@ class SharedStudy:
         self.patience(lambda: self.backend.create_new_trial(self.study_id, template))
         return token
 
-    def withdraw(self, token: str, but: Claim | None = None) -> None:
-        """End the trials of a claim that does not hold, or of one that was stored twice."""
-        for trial in self.trials():
-            ours = trial.system_attrs.get(CLAIM, {}).get("token") == token
-            if ours and trial.state == TrialState.RUNNING and (but is None or trial.number != but.trial.number):
-                try:
-                    self.patience(lambda: self.backend.set_trial_state_values(trial._trial_id, TrialState.PRUNED))  # noqa: B023
-                except UpdateFinishedTrialError:
-                    continue
+    def withdraw(self, claims: Sequence[Claim]) -> None:
+        """End the trials of claims that do not hold."""
+        for claim in claims:
+            with contextlib.suppress(UpdateFinishedTrialError):
+                self.finish(claim, TrialState.PRUNED)
 
     def stopped(self, seen: Seen, limits: Mapping[str, Any]) -> Stop | None:
         """The decision to stop that a worker has made after the same runs and under the same limits."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import random
 import sqlite3
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +18,18 @@ import sqlalchemy
 from sqlalchemy.exc import SQLAlchemyError
 
 _SHORT = 1.0  # seconds, once a holder was found asleep
+_POLL = (0.002, 0.01)  # seconds between two attempts
+
+
+def _exclusive(file: sqlite3.Connection, *, last: bool) -> bool:
+    """Whether the lock was free.  SQLite's own waiting is ever more patient, so that whoever waits longest is last."""
+    try:
+        file.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        if last:
+            raise
+        return False
+    return True
 
 
 class Turn:
@@ -42,8 +56,10 @@ class Turn:
     def _file(self) -> Iterator[None]:
         """An exclusive lock on a small file beside the database; it ends with the process."""
         beside = f"{self._engine.url.database}.turn"
-        with contextlib.closing(sqlite3.connect(beside, timeout=self._wait, isolation_level=None)) as file:
-            file.execute("BEGIN EXCLUSIVE")
+        until = time.monotonic() + self._wait
+        with contextlib.closing(sqlite3.connect(beside, timeout=0.0, isolation_level=None)) as file:
+            while not _exclusive(file, last=time.monotonic() >= until):
+                time.sleep(random.uniform(*_POLL))
             yield
 
     @contextlib.contextmanager
