@@ -18,8 +18,10 @@ RUNS = 20
 
 _FORKS = multiprocessing.get_context("forkserver")  # imports once; each worker is a fork of a process without threads
 _FORKS.set_forkserver_preload(
-    ["autobct.integrations.storage", "autobct.run.kept", "optuna.storages._rdb.models", "scipy.stats"]
-    + ["alembic.command", "alembic.migration", "alembic.script", "sqlalchemy.dialects.sqlite", "psycopg"]
+    [
+        *("autobct.integrations.storage", "autobct.run.kept", "optuna.storages._rdb.models", "scipy.stats"),
+        *("alembic.command", "alembic.migration", "alembic.script", "sqlalchemy.dialects.sqlite", "psycopg"),
+    ]
 )
 
 
@@ -63,10 +65,9 @@ def work(storage: autobct.Storage, log: Path, runs: int = RUNS, seconds: float =
 
 def outcome(result: autobct.Result) -> list[Any]:
     """All decisions and runs, to the last bit."""
-    runs = [
-        [run.trial, dict(run.params), run.score, run.cost, run.error, run.estimated_score] for run in result.history
-    ]
-    return json.loads(json.dumps([[encoded(decision) for decision in result.decisions], runs]))  # type: ignore[no-any-return]
+    runs = [[r.trial, dict(r.params), r.score, r.cost, r.error, r.estimated_score] for r in result.history]
+    plain: list[Any] = json.loads(json.dumps([[encoded(decision) for decision in result.decisions], runs]))
+    return plain
 
 
 def start(*arguments: Any, **options: Any) -> BaseProcess:

@@ -172,13 +172,13 @@ def test_a_study_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest
     study = optuna.create_study(study_name="autobct", storage=address)
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
     before = rows(tmp_path / "run.db")
-    with pytest.raises(StorageError, match="was not made by autobct.tune"):
+    with pytest.raises(StorageError, match=r"was not made by autobct\.tune"):
         tuned(address)
     assert rows(tmp_path / "run.db") == before
     ours = Storage(address, study="ours")
     tuned(ours)  # type: ignore[arg-type]
     optuna.load_study(study_name="ours", storage=address).add_trial(optuna.trial.create_trial(value=1.0))
-    with pytest.raises(StorageError, match="trial 3 of the study was not started by autobct.tune"):
+    with pytest.raises(StorageError, match=r"trial 3 of the study was not started by autobct\.tune"):
         tuned(ours)  # type: ignore[arg-type]
 
 
