@@ -27,19 +27,12 @@ _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # in what a function calls itself;
 class StoredTuner:
     """A tuner that writes its decisions and runs to a journal.  Use `stored` to create one.
 
-    tuner:   the tuner itself, for everything else: history, best, explain(), result()
-    earlier: the decisions of earlier processes
+    tuner: the tuner itself, for everything else: history, best, explain(), result()
     """
 
-    def __init__(self, tuner: Tuner, journal: Journal, earlier: list[Train], interrupted: list[Train]) -> None:
+    def __init__(self, tuner: Tuner, journal: Journal, interrupted: list[Train]) -> None:
         self.tuner = tuner
-        self.earlier = tuple(earlier)
         self._journal, self._interrupted = journal, interrupted
-
-    def take_interrupted(self) -> list[Train]:
-        """The runs that an earlier process left without an outcome; `ask` returns them no more."""
-        found, self._interrupted = self._interrupted, []
-        return found
 
     def ask(self, left: Left | None = None) -> Decision:
         """As `Tuner.ask`, but the runs that an earlier process left without an outcome come first."""
@@ -90,24 +83,22 @@ def stored(tuner: Tuner, directory: str | os.PathLike[str]) -> Iterator[StoredTu
             header = {"settings": _settings(tuner), "versions": versions()}
             journal, records = Journal.start(path, **header), [{"kind": "header", **header}]
         with contextlib.closing(journal):
-            yield StoredTuner(tuner, journal, *_again(tuner, records, folder))
+            yield StoredTuner(tuner, journal, _again(tuner, records, folder))
 
 
-def _again(tuner: Tuner, records: list[dict[str, Any]], folder: Path) -> tuple[list[Train], list[Train]]:
-    """Tell a tuner what stands in a journal; all runs that were asked for, and those that were not told."""
+def _again(tuner: Tuner, records: list[dict[str, Any]], folder: Path) -> list[Train]:
+    """Tell a tuner what stands in a journal; the runs that were not told."""
     _check_settings(tuner, records[0], folder)
     under_way: dict[int, Train] = {}
-    earlier: list[Train] = []
     for record in records[1:]:
         if record["kind"] == "asked":
             train = _asked(tuner, record, records[0])
             under_way[train.trial] = train
-            earlier.append(train)
         elif record["kind"] == "told":
             tuner.tell(under_way.pop(record["trial"]), record["score"], record["cost"], error=record["error"])
         elif record["kind"] == "charged":
             tuner.charge(record["cost"], deciding=record.get("deciding", False))
-    return earlier, list(under_way.values())
+    return list(under_way.values())
 
 
 def _asked(tuner: Tuner, record: Mapping[str, Any], header: Mapping[str, Any]) -> Train:

@@ -13,8 +13,11 @@ from typing import Any
 
 from autobct.maps.store import write_file
 from autobct.run.ask_tell import StoredTuner, stored
+from autobct.run.codec import decision_of
+from autobct.run.journal import NAME, JournalError, read_journal
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.history import Run
+from autobct.tuning.space.space import Space
 from autobct.tuning.storage import Storage, StorageError
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
@@ -28,10 +31,10 @@ class InFolder:
 
     waited = 0.0
 
-    def __init__(self, kept: StoredTuner, storage: Storage, folder: Path) -> None:
-        self._kept, self._storage = kept, storage
-        self._clock = _RunClock(folder / _CLOCK, storage.grace / _PER_GRACE)
-        self._made = {train.trial: train for train in kept.earlier}
+    def __init__(self, kept: StoredTuner, folder: Path, grace: float) -> None:
+        self._kept = kept
+        self._clock = _RunClock(folder / _CLOCK, grace / _PER_GRACE)
+        self._made = _earlier(folder / NAME, kept.tuner.memory.problem.space)
 
     @property
     def tuner(self) -> Tuner:
@@ -53,10 +56,11 @@ class InFolder:
 
     def fail_interrupted(self) -> None:
         """Count the runs that a crash has cut short as failed, at the cost they had when last heard of."""
-        for train in self._kept.take_interrupted():
-            timed = bool(self.tuner.memory.problem.price.unit)
+        timed = bool(self.tuner.memory.problem.price.unit)
+        for _ in self.tuner.under_way:
+            train = self._kept.ask()  # these come first
+            assert isinstance(train, Train)
             cost = self._clock.seconds(train.trial) if timed else train.expected_cost
-            self._made[train.trial] = train
             self._kept.tell(train, error="the process died", cost=cost)
 
     def tell(
@@ -115,7 +119,6 @@ class _RunClock:
 @contextlib.contextmanager
 def in_folder(tuner: Tuner, storage: Storage) -> Iterator[InFolder]:
     """Keep a new tuner in a folder, or continue the tuning that is there; StorageError if that cannot be."""
-    from autobct.run.journal import JournalError
     from autobct.run.lock import LockedError
 
     folder = Path(os.fspath(storage.address))
@@ -126,10 +129,17 @@ def in_folder(tuner: Tuner, storage: Storage) -> Iterator[InFolder]:
             raise StorageError(str(error)) from None
         except OSError as error:
             raise StorageError(f"the folder {str(folder)!r} cannot be used: {error.strerror}") from None
-        found = held.enter_context(contextlib.closing(InFolder(kept, storage, folder)))
+        found = held.enter_context(contextlib.closing(InFolder(kept, folder, storage.grace)))
         if storage.on_crash == "fail":
             found.fail_interrupted()
         yield found
+
+
+def _earlier(journal: Path, space: Space) -> dict[int, Train]:
+    """The decisions of earlier processes, by run."""
+    asked = [record["decision"] for record in read_journal(journal) if record["kind"] == "asked"]
+    made = [decision_of(decision, space) for decision in asked]
+    return {train.trial: train for train in made if isinstance(train, Train)}
 
 
 def _read(path: Path) -> dict[str, Any]:
