@@ -36,7 +36,9 @@ def work(address: str, log: str, most: int) -> None:
     """Ask and tell until all stop; one line for each run: when, seconds to decide, seconds to wait, to tell, memory."""
     from autobct import Float, Storage, Train, Tuner
     from autobct.integrations.storage import shared
+    from autobct.tuning.decide import standing
 
+    standing.RESOLUTION = 0.0  # do not stop where there is nothing left to gain: so many runs are wanted
     tuner = Tuner({f"x{k}": Float(0, 1) for k in range(8)}, price=1e-12, max_runs=most)
     scores = np.random.default_rng(os.getpid())  # of nothing but chance there is always something to gain
     with open(log, "w") as file, shared(tuner, Storage(address, patience=600.0)) as worker:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import threading
 import time
 from collections import Counter
 from pathlib import Path
 
 import optuna
 import pytest
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import TrialState
 from tests.faults import postgres
 from tests.faults.work import SPACE, said, settings, start, trained, wait_for
 
 from autobct import Storage, Train, Tuner
 from autobct.integrations.storage import heart, shared
+from autobct.integrations.storage.opening import opened
 from autobct.integrations.storage.turn import Turn
 from autobct.tuning.storage import LateError
 
@@ -154,3 +158,29 @@ def test_silence_counts_only_while_somebody_listens() -> None:
         Trial.system_attrs = {"autobct:beat": {"count": 1}}
         listener.look([Trial()])  # type: ignore[list-item]
         assert listener.silence(7) == 0.0
+
+
+def test_of_two_that_end_a_trial_at_the_same_moment_one_succeeds(tmp_path: Path) -> None:
+    """Optuna's storage on SQLite, as it comes, lets both in one of five (benchmarks/storage_races.py)."""
+    address, count = f"sqlite:///{tmp_path}/run.db", 60
+    study = optuna.create_study(storage=address, study_name="races")
+    for _ in range(count):
+        study.ask()
+    start, ended = threading.Barrier(2), {TrialState.COMPLETE: set[int](), TrialState.PRUNED: set[int]()}
+
+    def end_all(state: TrialState) -> None:
+        storage = opened(Storage(address))
+        for trial_id in range(1, count + 1):
+            start.wait()
+            with contextlib.suppress(UpdateFinishedTrialError):
+                storage.set_trial_state_values(trial_id, state)
+                ended[state].add(trial_id)
+
+    threads = [threading.Thread(target=end_all, args=(state,)) for state in ended]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    first, second = ended.values()
+    assert first & second == set()
+    assert first | second == set(range(1, count + 1))
