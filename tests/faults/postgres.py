@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import glob
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,29 +46,43 @@ def missing() -> str:
     return "" if binaries() is not None else "PostgreSQL is not installed"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Server:
-    """A server that answers at `port`."""
+    """A server that answers at `port`; it ends with this process, however that ends."""
 
     folder: Path
     port: int
+    process: subprocess.Popen[bytes] | None = None
 
     @property
     def address(self) -> str:
         return f"postgresql://tuner:{PASSWORD}@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
-        log = str(self.folder / "server.log")
-        _run("pg_ctl", "-D", str(self.folder / "data"), "-l", log, "-o", options, "-w", "start")
+        where = binaries()
+        assert where is not None
+        options = ["-p", str(self.port), "-c", "listen_addresses=127.0.0.1", "-k", str(self.folder)]
+        with open(self.folder / "server.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [str(where / "postgres"), "-D", str(self.folder / "data"), *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                user=ordinary_user(),
+                cwd="/",
+                preexec_fn=_end_with_parent,
+            )
+        until = time.monotonic() + 60.0
+        while subprocess.run([str(where / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]).returncode:
+            assert self.process.poll() is None, (self.folder / "server.log").read_text()
+            assert time.monotonic() < until, "the server does not start"
+            time.sleep(0.05)
 
-    def stop(self, mode: str = "fast") -> None:
-        _run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
-
-    def restart(self) -> None:
-        """As after a crash: connections are cut, nothing is written out."""
-        self.stop("immediate")
-        self.start()
+    def crash(self) -> None:
+        """Immediate shutdown: connections are cut, and nothing is written out."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait()
 
 
 @contextlib.contextmanager
@@ -88,7 +106,7 @@ def postgres(*, fsync: bool = False) -> Iterator[Server]:
         try:
             yield server
         finally:
-            server.stop("immediate")
+            server.crash()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -99,6 +117,11 @@ def _run(program: str, *arguments: str) -> None:
     command = [str(where / program), *arguments]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     subprocess.run(command, check=True, user=ordinary_user(), cwd="/", **quiet)  # type: ignore[call-overload]
+
+
+def _end_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
 
 
 def _free_port() -> int:

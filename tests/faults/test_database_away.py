@@ -31,7 +31,7 @@ def test_an_immediate_restart_of_postgresql(tmp_path: Path) -> None:
         workers = [start(storage, log, 14, 0.1) for _ in range(2)]
         for told in (2, 6):
             wait_for(log, "told", told)
-            server.stop("immediate")
+            server.crash()
             time.sleep(0.5)
             server.start()
         for worker in workers:
