@@ -75,7 +75,7 @@ def run(
         job = Job.of(path, folder)
         if storage is not None and not dry_run:
             where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh)
-            _finish(job, _tuned_together(job, where, quiet=quiet), quiet=quiet)
+            _finish(job, _tuned_together(job, where, quiet=quiet), quiet=quiet, where=where.shown)
         elif dry_run:
             _foretell(job)
         else:
@@ -144,11 +144,11 @@ def _tuned_together(job: Job, storage: Storage, *, quiet: bool) -> Ending:
     return tune_program_together(job, storage, listeners((), False if quiet else sys.stdout))
 
 
-def _finish(job: Job, ending: Ending, *, quiet: bool) -> None:
+def _finish(job: Job, ending: Ending, *, quiet: bool, where: str | None = None) -> None:
     """The answer, and an exit code for scripts; why it stopped has been said unless it was to be quiet."""
     tuner, stop = ending.tuner, ending.stop
     if stop is None:
-        typer.echo(f"Interrupted; all results are in {job.folder}, and the same command continues.", err=True)
+        typer.echo(f"Interrupted; all results are in {where or job.folder}, and the same command continues.", err=True)
     if tuner.best is not None:
         why = stop.why if stop is not None and quiet else ""
         typer.echo(str(tuner.result(why, ending.decisions)).rstrip())

@@ -8,7 +8,6 @@ import sqlite3
 import warnings
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import sqlalchemy
 from optuna.storages import RDBStorage
@@ -20,6 +19,7 @@ from autobct.tuning.storage import Storage, StorageError, without_secrets
 _INSTALL = "pip install 'autobct[storage]'"
 _OPENING = 10.0  # seconds for a database that does not answer at all
 _BUSY = 30.0  # seconds that one statement waits for another process's
+_SERVER: dict[str, Any] = {"pool_pre_ping": True, "pool_size": 1, "max_overflow": 4}  # a server has about 100 for all
 _SAFE_COPY = ".good"
 _VERSIONS = "alembic_version"  # the table in which Optuna's migrations keep the version of the schema
 
@@ -86,8 +86,7 @@ def _check_sound(storage: Storage, path: Path) -> None:
 
 def _made(storage: Storage, url: sqlalchemy.URL) -> RDBStorage:
     known = _looked_at(storage, url)
-    given: dict[str, Any] = {"connect_args": {"timeout": _BUSY}} if url.drivername == "sqlite" else {}
-    engine = {**given, "pool_pre_ping": url.drivername != "sqlite"}
+    engine = dict(_SERVER) if url.drivername != "sqlite" else {"connect_args": {"timeout": _BUSY}}
     address = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")  # Optuna's template
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -104,7 +103,7 @@ def _made(storage: Storage, url: sqlalchemy.URL) -> RDBStorage:
 
 def _looked_at(storage: Storage, url: sqlalchemy.URL) -> bool:
     """Whether Optuna's tables are there already; nothing is made."""
-    if url.drivername == "sqlite" and not Path(unquote(url.database or "")).exists():
+    if url.drivername == "sqlite" and not Path(url.database or "").exists():
         return False
     try:
         engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)

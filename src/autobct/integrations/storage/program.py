@@ -8,6 +8,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import optuna
+
 from autobct.integrations.storage.shared import Interrupted, SharedTuner, shared
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
@@ -26,6 +28,7 @@ from autobct.tuning.units.limits import Deadline, Left
 
 def tune_program_together(job: Job, storage: Storage, heard: Listeners) -> Ending:
     """Work on the tuning of a program in a database until all workers stop, or this one is interrupted."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # this process is ours
     try:
         with interruptible() as interrupts:
             together = shared(

@@ -101,6 +101,9 @@ class SharedTuner:
                     f"Run {number + 1} took longer than its worker gave signs of life and went to another worker; "
                     f"this result is not counted."
                 ) from None  # otherwise it was this very call, and only the answer was lost
+        except StorageError as away:
+            outcome = f"score {run.score}" if run.error is None else f"error {run.error!r}"
+            raise StorageError(f"{away}; run {number + 1} ({outcome}, cost {run.cost}) is not stored") from None
         self._seen = self._look()
         return next(run for run in self.tuner.history if run.trial == number)
 
