@@ -17,7 +17,7 @@ from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 
 from autobct import Storage
-from autobct.integrations.storage.opening import opened
+from autobct.integrations.storage.database import opened
 
 TRIALS = 300
 

@@ -19,7 +19,7 @@ from tests.faults.work import SPACE, said, settings, start, trained, wait_for
 
 from autobct import Storage, Train, Tuner
 from autobct.integrations.storage import heart, shared
-from autobct.integrations.storage.opening import opened
+from autobct.integrations.storage.database import opened
 from autobct.integrations.storage.turn import Turn
 from autobct.tuning.storage import LateError
 

@@ -55,7 +55,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class Snapshot:
     """A study at one moment.
 
     trials:   runs in the order in which they were learned, those under way, and costs besides
@@ -91,7 +91,7 @@ class ClaimReader:
         self._claims: dict[int, Claim] = {}
         self._runs: dict[int, Run] = {}
 
-    def read(self, trials: Iterable[FrozenTrial]) -> Seen:
+    def read(self, trials: Iterable[FrozenTrial]) -> Snapshot:
         """All trials of the study; StorageError if one is not ours."""
         first: dict[tuple[int, int], Claim] = {}
         made: list[Claim] = []
@@ -109,7 +109,7 @@ class ClaimReader:
         unheard = tuple(slot for slot in sorted(told) if slot not in heard)
         rest = [claim for slot, claim in sorted(holding.items()) if slot not in told]
         besides = math.fsum(float(claim.trial.system_attrs.get(RELEASED, 0.0)) for claim in first.values())
-        return Seen(
+        return Snapshot(
             Trials(
                 tuple(self._run(told[slot]) for slot in (*order, *unheard)),
                 tuple(claim.decision for claim in rest),

@@ -14,7 +14,7 @@ from optuna.trial import TrialState
 from autobct.belief.arrays import finite_number
 from autobct.integrations._optuna_follow import Follower
 from autobct.integrations._optuna_store import COST
-from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimReader, Seen
+from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimReader, Snapshot
 from autobct.integrations.storage.heart import PER_GRACE, Heart
 from autobct.integrations.storage.identity import is_gone
 from autobct.integrations.storage.patience import Patience
@@ -131,7 +131,7 @@ class SharedTuner:
                 self.release(trial)
         self._heart.close()
 
-    def _look(self, *, deciding: bool = False) -> Seen:
+    def _look(self, *, deciding: bool = False) -> Snapshot:
         """Read the study, and learn what is new in it."""
         seen = self._reader.read(self._study.trials())
         self.tuner = self._follower.standing(seen.trials, deciding=deciding)
@@ -177,7 +177,7 @@ class SharedTuner:
         self._heart.begin(held.trial._trial_id)
         return held.decision
 
-    def _without_the_dead(self, seen: Seen) -> Seen:
+    def _without_the_dead(self, seen: Snapshot) -> Snapshot:
         """Give up the runs of workers that have died or fallen silent."""
         self._heart.look([claim.trial for claim in seen.open])
         mine = {claim.trial.number for claim in self._mine.values()}

@@ -23,9 +23,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from autobct.integrations._optuna_store import EXPECTED_COST, STOPPED, WHY
 from autobct.integrations._optuna_trials import distribution_of
-from autobct.integrations.storage.claims import CLAIM, Claim, Seen
+from autobct.integrations.storage.claims import CLAIM, Claim, Snapshot
+from autobct.integrations.storage.database import opened
 from autobct.integrations.storage.identity import identity
-from autobct.integrations.storage.opening import opened
 from autobct.integrations.storage.patience import Patience
 from autobct.run.codec import decision_of, encoded
 from autobct.run.program_settings import differences
@@ -135,7 +135,7 @@ class SharedStudy:
             with contextlib.suppress(UpdateFinishedTrialError):
                 self.finish(claim, TrialState.PRUNED)
 
-    def stopped(self, seen: Seen, limits: Mapping[str, Any]) -> Stop | None:
+    def stopped(self, seen: Snapshot, limits: Mapping[str, Any]) -> Stop | None:
         """The decision to stop that a worker has made after the same runs and under the same limits."""
         record = self.patience(lambda: self.backend.get_study_user_attrs(self.study_id)).get(STOPPED)
         if not record or seen.trials.running or record["terms"] != dict(limits):
@@ -145,7 +145,7 @@ class SharedStudy:
         decision = decision_of(record["decision"], self.space)
         return decision if isinstance(decision, Stop) else None
 
-    def stop(self, decision: Stop, seen: Seen, limits: Mapping[str, Any]) -> None:
+    def stop(self, decision: Stop, seen: Snapshot, limits: Mapping[str, Any]) -> None:
         """Record that this is the end, for all workers."""
         record = {
             "why": decision.why,
