@@ -33,7 +33,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "storage_load.json"
 
 
 def work(address: str, log: str, most: int) -> None:
-    """Ask and tell until all stop; one line for each run: when, seconds to decide, seconds to wait, to tell, memory."""
+    """Ask and tell until all stop; a line for each run: when, seconds to decide, wait and tell, memory, run, CPU."""
     from autobct import Float, Storage, Train, Tuner
     from autobct.integrations.storage import shared
     from autobct.tuning.decide import standing
@@ -43,15 +43,15 @@ def work(address: str, log: str, most: int) -> None:
     scores = np.random.default_rng(os.getpid())  # of nothing but chance there is always something to gain
     with open(log, "w") as file, shared(tuner, Storage(address, patience=600.0)) as worker:
         while True:
-            began, waited = time.perf_counter(), worker.waited
+            began, waited, cpu = time.perf_counter(), worker.waited, time.process_time()
             decision = worker.ask()
-            asked, waited = time.perf_counter(), worker.waited - waited
+            asked, waited, cpu = time.perf_counter(), worker.waited - waited, time.process_time() - cpu
             if not isinstance(decision, Train):
                 break
             worker.tell(decision, scores.uniform(), 1.0)
             told = time.perf_counter()
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            entry = [time.time(), asked - began - waited, waited, told - asked, memory, decision.trial]
+            entry = [time.time(), asked - began - waited, waited, told - asked, memory, decision.trial, cpu]
             print(json.dumps(entry), file=file, flush=True)
 
 
@@ -91,6 +91,8 @@ def measured(kind: str, workers: int, runs: int) -> dict[str, Any]:
         "decision_ms": _quantiles(entries[:, 1]),
         "decision_ms_second_quarter": _quantiles(entries[quarter : 2 * quarter, 1]),
         "decision_ms_last_quarter": _quantiles(entries[-quarter:, 1]),
+        "decision_cpu_ms_second_quarter": _quantiles(entries[quarter : 2 * quarter, 6]),
+        "decision_cpu_ms_last_quarter": _quantiles(entries[-quarter:, 6]),
         "tell_ms": _quantiles(entries[:, 3]),
         "waiting_for_turn_ms": _quantiles(entries[:, 2]),
         "memory_mb": float(entries[-quarter:, 4].max()),

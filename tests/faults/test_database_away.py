@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from tests.faults.work import SPACE, outcome, said, settings, start, trained, un
 import autobct
 from autobct import Storage, StorageError
 from autobct.integrations.storage.claims import CLAIM
+from autobct.integrations.storage.database import opened
 from autobct.run.codec import encoded
 
 
@@ -43,6 +46,29 @@ def test_an_immediate_restart_of_postgresql(tmp_path: Path) -> None:
         assert len(said(log, "start")) == len(first[1])
         check_every_decision(server.address)
     assert postgres.PASSWORD not in log.read_text()
+
+
+def opened_at_once(address: str, count: int = 6) -> None:
+    """Several workers find no tables at the same moment."""
+    start = threading.Barrier(count)
+
+    def opening(_: int) -> str:
+        start.wait()
+        return opened(Storage(address)).get_current_version()
+
+    with ThreadPoolExecutor(count) as threads:
+        assert len(set(threads.map(opening, range(count)))) == 1
+
+
+def test_workers_that_start_at_the_same_moment(tmp_path: Path) -> None:
+    opened_at_once(f"sqlite:///{tmp_path}/run.db")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(postgres.missing()), reason=postgres.missing() or "-")
+def test_workers_that_start_at_the_same_moment_on_postgresql() -> None:
+    with postgres.postgres() as server:
+        opened_at_once(server.address)
 
 
 def check_every_decision(address: str) -> None:

@@ -14,10 +14,12 @@ from optuna.storages import RDBStorage
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from autobct.integrations.storage.patience import Patience
+from autobct.integrations.storage.turn import Turn
 from autobct.tuning.storage import Storage, StorageError, without_secrets
 
 _INSTALL = "pip install 'autobct[storage]'"
 _OPENING = 10.0  # seconds for a database that does not answer at all
+_MAKING = 60.0  # seconds for another process to make the tables
 _BUSY = 30.0  # seconds that one statement waits for another process's
 _SERVER: dict[str, Any] = {"pool_pre_ping": True, "pool_size": 1, "max_overflow": 4}  # a server has about 100 for all
 _SAFE_COPY = ".good"
@@ -85,12 +87,14 @@ def _check_sound(storage: Storage, path: Path) -> None:
 
 
 def _made(storage: Storage, url: sqlalchemy.URL) -> RDBStorage:
-    known = _looked_at(storage, url)
-    engine = dict(_SERVER) if url.drivername != "sqlite" else {"connect_args": {"timeout": _BUSY}}
-    address = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")  # Optuna's template
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = RDBStorage(address, engine, skip_compatibility_check=True, skip_table_creation=known)
+    """Optuna's storage, its tables made by one process at a time; StorageError if they are of another version."""
+    engine = _engine(storage, url)
+    try:
+        there = _has_tables(engine)
+        with contextlib.nullcontext() if there else Turn(engine, "tables", _MAKING).taken():
+            made = _optuna(url, there=there or _has_tables(engine))
+    finally:
+        engine.dispose()
     found, current = made.get_current_version(), made.get_head_version()
     if found == current:
         return made
@@ -101,23 +105,31 @@ def _made(storage: Storage, url: sqlalchemy.URL) -> RDBStorage:
     raise StorageError(f"the database {storage.shown!r} was made by {said}")
 
 
-def _looked_at(storage: Storage, url: sqlalchemy.URL) -> bool:
-    """Whether Optuna's tables are there already; nothing is made."""
-    if url.drivername == "sqlite" and not Path(url.database or "").exists():
-        return False
+def _engine(storage: Storage, url: sqlalchemy.URL) -> sqlalchemy.Engine:
     try:
-        engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
+        return sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
     except ImportError:
         raise StorageError(f"a PostgreSQL address needs psycopg: {_INSTALL}") from None
     except SQLAlchemyError as error:
         raise StorageError(without_secrets(f"storage {storage.shown!r}: {error}", str(storage.address))) from None
-    try:
-        with engine.connect() as connection:
-            if not sqlalchemy.inspect(connection).has_table(_VERSIONS):
-                return False
-            return connection.exec_driver_sql(f"SELECT version_num FROM {_VERSIONS}").first() is not None
-    finally:
-        engine.dispose()
+
+
+def _has_tables(engine: sqlalchemy.Engine) -> bool:
+    """Whether Optuna's tables are there already; nothing is made."""
+    if engine.name == "sqlite" and not Path(engine.url.database or "").exists():
+        return False
+    with engine.connect() as connection:
+        if not sqlalchemy.inspect(connection).has_table(_VERSIONS):
+            return False
+        return connection.exec_driver_sql(f"SELECT version_num FROM {_VERSIONS}").first() is not None
+
+
+def _optuna(url: sqlalchemy.URL, *, there: bool) -> RDBStorage:
+    given = dict(_SERVER) if url.drivername != "sqlite" else {"connect_args": {"timeout": _BUSY}}
+    address = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")  # Optuna's template
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return RDBStorage(address, given, skip_compatibility_check=True, skip_table_creation=there)
 
 
 def _keep_copy(path: Path) -> None:
