@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 from tests.faults import postgres
+from tests.faults.replayed import check_every_decision
 from tests.faults.work import SPACE, outcome, said, settings, start, trained, undisturbed, wait_for
 
 import autobct
 from autobct import Storage, StorageError
-from autobct.integrations.storage.claims import CLAIM
 from autobct.integrations.storage.database import opened
-from autobct.run.codec import encoded
 
 
 def tuned(address: str, runs: int = 20, **options: Any) -> autobct.Result:
@@ -69,34 +68,6 @@ def test_workers_that_start_at_the_same_moment(tmp_path: Path) -> None:
 def test_workers_that_start_at_the_same_moment_on_postgresql() -> None:
     with postgres.postgres() as server:
         opened_at_once(server.address)
-
-
-def check_every_decision(address: str) -> None:
-    """Every decision of all workers, made again by a plain tuner from what stands in the database."""
-    import optuna
-
-    trials = optuna.load_study(study_name="autobct", storage=address).trials
-    claims: dict[int, dict[str, Any]] = {}
-    for trial in trials:
-        claim = trial.system_attrs[CLAIM]
-        if claim["attempt"] == 0:
-            claims.setdefault(claim["slot"], claim)
-    outcomes = {t.system_attrs[CLAIM]["slot"]: t for t in trials if t.state == optuna.trial.TrialState.COMPLETE}
-    made: dict[int, autobct.Train] = {}
-    order: list[int] = []
-    for slot, claim in sorted(claims.items()):
-        order += claim["heard"]
-        tuner = autobct.Tuner(SPACE, **settings(len(claims)))
-        for other in order:
-            tuner.adopt(made[other])
-            tuner.tell(other, outcomes[other].value, outcomes[other].user_attrs["cost"])
-        for other in range(slot):
-            if other not in order:
-                tuner.adopt(made[other])
-        decision = tuner.peek()
-        assert isinstance(decision, autobct.Train)
-        assert encoded(decision) | {"params": 0, "note": 0} == claim["decision"] | {"params": 0, "note": 0}
-        made[slot] = decision
 
 
 def test_every_decision_of_several_workers_follows_from_the_database(tmp_path: Path) -> None:

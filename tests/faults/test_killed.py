@@ -8,10 +8,12 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 from tests.faults import postgres
+from tests.faults.replayed import check_every_decision
 from tests.faults.work import outcome, said, start, undisturbed, wait_for
 
 from autobct import Storage
@@ -112,3 +114,35 @@ def test_a_run_that_was_cut_short_counts_as_failed_if_asked_to(tmp_path: Path) -
         assert "died" in runs[0][4]
         assert runs[0][3] == decisions[0]["expected_cost"]  # its cost is not time, so what was expected of it
         assert said(log, "start")[0] not in said(log, "start")[1:]
+
+
+@pytest.mark.slow
+def test_three_workers_killed_and_put_to_sleep_at_random(tmp_path: Path) -> None:
+    """Every run has one outcome, every decision follows from the database, and all that finish agree."""
+    storage, log, moments = Storage(f"sqlite:///{tmp_path}/run.db", grace=1.0), tmp_path / "log", random.Random(21)
+    workers = [start(storage, log, seconds=0.3) for _ in range(3)]
+    others: list[BaseProcess] = []
+    for _ in range(2 * KILLS):
+        time.sleep(moments.uniform(0.0, 1.0))
+        which = moments.randrange(3)
+        pid = workers[which].pid
+        assert pid is not None
+        if not workers[which].is_alive():
+            continue
+        if moments.random() < 0.5:
+            os.kill(pid, signal.SIGKILL)
+            others.append(workers[which])
+            workers[which] = start(storage, log, seconds=0.3)
+        else:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(moments.uniform(0.5, 2.5))
+            os.kill(pid, signal.SIGCONT)
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0], said(log, "refused")
+    results = said(log, "result")
+    assert all(result == results[0] for result in results)
+    told = [json.dumps(params) for params in said(log, "told")]
+    assert len(told) == len(set(told))
+    assert sorted(run[0] for run in results[0][1]) == list(range(len(results[0][1])))
+    check_every_decision(str(storage.address))

@@ -67,7 +67,10 @@ class InFolder:
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
     ) -> Run:
         """As `StoredTuner.tell`."""
-        run = self._kept.tell(trial, score, cost, error=error)
+        try:
+            run = self._kept.tell(trial, score, cost, error=error)
+        except JournalError as damaged:
+            raise StorageError(str(damaged)) from None
         self._clock.finish(run.trial)
         return run
 

@@ -17,7 +17,7 @@ from autobct.tuning.progress import Callback, Listeners, listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
-from autobct.tuning.storage import LateError, Storage
+from autobct.tuning.storage import LateError, Storage, StorageError
 from autobct.tuning.training import Times, Trained, TrainingFunction, WrongReturnError, the_same_again, trained
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
@@ -140,6 +140,8 @@ def told_run(asked: Asked | Tuner, decision: Train, outcome: Trained) -> Run:
     """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
     try:
         return asked.tell(decision, outcome.score, outcome.cost, error=outcome.error)
+    except StorageError:  # nothing is wrong with the outcome
+        raise
     except ValueError as error:
         return asked.tell(decision, error=str(error), cost=outcome.cost)
 
