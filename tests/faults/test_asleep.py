@@ -98,11 +98,11 @@ def test_of_two_decisions_at_the_same_moment_one_holds(tmp_path: Path, monkeypat
         claim = type(one._study).claim
         faster: list[object] = []
 
-        def overtaken(study: object, *arguments: object) -> str:
+        def overtaken(study: object, *arguments: object) -> None:
             if not faster:
                 faster.append(None)
                 faster[0] = other.ask()
-            return claim(study, *arguments)  # type: ignore[arg-type]
+            claim(study, *arguments)  # type: ignore[arg-type]
 
         monkeypatch.setattr(type(one._study), "claim", overtaken)
         mine = one.ask()

@@ -220,3 +220,17 @@ def rows(path: Path) -> list[str]:
         found = list(file.iterdump())
     file.close()
     return found
+
+
+def test_an_outcome_that_cannot_be_stored_is_no_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence says what is lost; the run is made again by the next call."""
+    address = f"sqlite:///{tmp_path}/run.db"
+
+    def away(*arguments: object) -> None:
+        raise StorageError("the database is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("autobct.integrations.storage.study.SharedStudy.finish", away)
+        with pytest.raises(StorageError, match=r"the database is away; run 1 \(score .*, cost .*\) is not stored"):
+            tuned(address)
+    assert outcome(tuned(address)) == outcome(undisturbed(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from autobct.integrations._optuna_follow import Follower
 from autobct.integrations._optuna_store import COST
 from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimReader, Snapshot
 from autobct.integrations.storage.heart import PER_GRACE, Heart
-from autobct.integrations.storage.identity import is_gone
+from autobct.integrations.storage.identity import identity, is_gone
 from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
 from autobct.integrations.storage.turn import Turn
@@ -28,6 +29,7 @@ from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 
 _FIRST_LOOK, _LAST_LOOK = 0.02, 1.0  # seconds between two looks at runs that others are making
+_HELD: set[str] = set()  # tokens of all claims that are at work in this process
 _LOCAL = ("deadline",)  # reasons to stop that hold for one worker only
 
 
@@ -104,6 +106,8 @@ class SharedTuner:
         except StorageError as away:
             outcome = f"score {run.score}" if run.error is None else f"error {run.error!r}"
             raise StorageError(f"{away}; run {number + 1} ({outcome}, cost {run.cost}) is not stored") from None
+        finally:
+            _HELD.discard(claim.token)
         self._seen = self._look()
         return next(run for run in self.tuner.history if run.trial == number)
 
@@ -116,9 +120,13 @@ class SharedTuner:
         """Give up a run that was interrupted; another worker, or the next call, makes it again."""
         claim = self._mine.pop(trial)
         self._heart.finish(claim.trial._trial_id)
-        with contextlib.suppress(UpdateFinishedTrialError):
+        try:
             self._study.set_attr(claim, RELEASED, float(cost))
             self._study.finish(claim, TrialState.PRUNED)
+        except UpdateFinishedTrialError:
+            return
+        finally:
+            _HELD.discard(claim.token)
 
     def start(self) -> None:
         """Begin to give signs of life."""
@@ -164,13 +172,16 @@ class SharedTuner:
 
     def _claimed(self, decision: Train, attempt: int, heard: Sequence[int]) -> Train | None:
         """The run, if the claim to it holds."""
-        token = self._study.claim(decision, attempt, heard, self._due)
+        token = secrets.token_hex(8)
+        _HELD.add(token)
+        self._study.claim(token, decision, attempt, heard, self._due)
         due, self._due = self._due, 0.0
         self._seen = self._look()
         found = self._seen.claims.get(decision.trial)
         held = found if found is not None and found.token == token else None
         self._study.withdraw([claim for claim in self._seen.made if claim.token == token and claim is not held])
         if held is None:
+            _HELD.discard(token)
             self._due = due
             return None
         self._mine[decision.trial] = held
@@ -188,6 +199,8 @@ class SharedTuner:
         return self._look() if dead else seen
 
     def _is_dead(self, claim: Claim) -> bool:
+        if claim.worker == identity():
+            return claim.token not in _HELD  # of an earlier call in this process, which has ended
         return is_gone(claim.worker) or self._heart.silence(claim.trial._trial_id) >= self._study.storage.grace
 
     def _wait(self, seconds: float) -> None:

@@ -7,7 +7,6 @@ import datetime
 import hashlib
 import json
 import re
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,9 +103,8 @@ class SharedStudy:
         values = None if score is None else [score]
         self.patience(lambda: self.backend.set_trial_state_values(claim.trial._trial_id, state, values))
 
-    def claim(self, decision: Train, attempt: int, heard: Sequence[int], charge: float) -> str:
-        """Claim a run; the token by which this claim is known, also if it was stored twice."""
-        token = secrets.token_hex(8)
+    def claim(self, token: str, decision: Train, attempt: int, heard: Sequence[int], charge: float) -> None:
+        """Claim a run.  token: by which this claim is known, also if it is stored twice."""
         data = {
             "slot": decision.trial,
             "attempt": attempt,
@@ -127,7 +125,6 @@ class SharedStudy:
         )
         template.datetime_start = datetime.datetime.now()
         self.patience(lambda: self.backend.create_new_trial(self.study_id, template))
-        return token
 
     def withdraw(self, claims: Sequence[Claim]) -> None:
         """End the trials of claims that do not hold."""
