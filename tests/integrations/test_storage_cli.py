@@ -15,7 +15,7 @@ from autobct.cli import app
 
 TOML = """\
 command = ["{python}", "train.py", "{{x}}"]
-price = "0.01 per 1s"
+price = "0.00001 per 1s"
 score_range = [0.0, 1.0]
 [cost]
 measure = "reported"
@@ -83,7 +83,7 @@ def test_the_command_says_what_is_wrong_and_exits_with_2(options: list[str], sen
     run = CliRunner().invoke
     if "mine" in options:
         assert run(app, ["run", str(path), "--storage", address, "--study", "mine"]).exit_code == 4
-        path.write_text(path.read_text().replace("0.01 per 1s", "0.02 per 1s"))
+        path.write_text(path.read_text().replace("0.00001 per 1s", "0.00002 per 1s"))
     found = run(app, ["run", str(path), *(option.format(tmp_path) for option in options)])
     assert (found.exit_code, sentence in found.stderr) == (2, True), found.output
     assert len(found.stderr.strip().splitlines()) == 1
