@@ -17,6 +17,7 @@ TOML = """\
 command = ["{python}", "train.py", "{{x}}"]
 price = "0.00001 per 1s"
 score_range = [0.0, 1.0]
+cost_range = [0.5, 2.0]
 [cost]
 measure = "reported"
 [space]
