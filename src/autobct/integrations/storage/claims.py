@@ -109,18 +109,15 @@ class ClaimReader:
         unheard = tuple(slot for slot in sorted(told) if slot not in heard)
         rest = [claim for slot, claim in sorted(holding.items()) if slot not in told]
         besides = math.fsum(float(claim.trial.system_attrs.get(RELEASED, 0.0)) for claim in first.values())
+        learned = tuple(self._run(told[slot]) for slot in (*order, *unheard))
         return Snapshot(
-            Trials(
-                tuple(self._run(told[slot]) for slot in (*order, *unheard)),
-                tuple(claim.decision for claim in rest),
-                (besides, 0),
-            ),
-            tuple(made),
-            holding,
-            unheard,
-            tuple(claim for claim in rest if not claim.trial.state.is_finished()),
-            tuple(claim for claim in rest if claim.trial.state.is_finished()),
-            _charged(first.values()),
+            trials=Trials(learned, tuple(claim.decision for claim in rest), (besides, 0)),
+            made=tuple(made),
+            claims=holding,
+            unheard=unheard,
+            open=tuple(claim for claim in rest if not claim.trial.state.is_finished()),
+            lost=tuple(claim for claim in rest if claim.trial.state.is_finished()),
+            charged=_charged(first.values()),
         )
 
     def _claim(self, trial: FrozenTrial) -> Claim:
@@ -136,14 +133,14 @@ class ClaimReader:
             decision = decision_of(data["decision"], self._space) if known is None else known.decision
             assert isinstance(decision, Train)
             claim = Claim(
-                trial,
-                int(data["slot"]),
-                int(data["attempt"]),
-                str(data["token"]),
-                decision,
-                tuple(data["heard"]),
-                float(data["charge"]),
-                dict(data["worker"]),
+                trial=trial,
+                slot=int(data["slot"]),
+                attempt=int(data["attempt"]),
+                token=str(data["token"]),
+                decision=decision,
+                heard=tuple(data["heard"]),
+                charge=float(data["charge"]),
+                worker=dict(data["worker"]),
             )
         except (AssertionError, CodecError, KeyError, TypeError, ValueError) as error:
             raise StorageError(f"trial {trial.number} of the study cannot be read: {error!r}") from None
@@ -161,7 +158,15 @@ class ClaimReader:
         if claim.slot not in self._runs:
             score, cost, error = self._outcome(claim)
             decision = claim.decision
-            self._runs[claim.slot] = Run(claim.slot, decision.params, decision.control, score, cost, error, math.nan)
+            self._runs[claim.slot] = Run(
+                trial=claim.slot,
+                params=decision.params,
+                control=decision.control,
+                score=score,
+                cost=cost,
+                error=error,
+                estimated_score=math.nan,
+            )
         return self._runs[claim.slot]
 
     def _outcome(self, claim: Claim) -> tuple[float | None, float, str | None]:
