@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from autobct.run.codec import CodecError, decision_of, encoded, same
+import numpy as np
+
+from autobct.run.codec import ROUNDING, CodecError, alike, decision_of
 from autobct.run.config import parse
 from autobct.run.journal import JournalError
 from autobct.run.program_settings import ProgramSettings, SettingsError
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
+from autobct.tuning.memory import is_candidate
 from autobct.tuning.settings import versions
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 
 Record = Mapping[str, Any]
+
+VERIFIED = 10
+"""The last runs of a journal, which are decided again when it is opened: all of thousands would take a minute."""
+
+LIMITED = ("max_runs", "max_cost", "deadline", "failing", "nothing left")
+"""Reasons to stop that say nothing of what a decision would be."""
 
 _DAMAGED = "the journal is inconsistent"
 
@@ -29,11 +38,13 @@ class JournalReplay:
     tuner:      one with all of these runs
     decisions:  before each run, and the last one: to stop, or a run without an outcome
     wall:       seconds of wall time in all runs
+    note:       a sentence if a run would be decided otherwise now; it counts as it was made
     """
 
     tuner: Tuner
     decisions: tuple[Decision, ...]
     wall: float
+    note: str = ""
 
     @property
     def stopped(self) -> Stop | None:
@@ -62,15 +73,22 @@ def tuner_of(settings: ProgramSettings) -> Tuner:
 def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
     """Tell a tuner everything that stands in a journal; what was asked for and not told is not asked for again.
 
-    verify: let it decide everything again, and hold each decision, to the last bit, against the one that was made
+    verify: let it decide the last few runs again, and note where it would train with other params now
     """
+    made = sum(record.get("kind") == "told" for record in records)
+    verify = verify and not was_repaired(records)
     try:
         told = _Replaying(records[0])
         for record in records:
-            told.take(record, verify=verify)
+            told.take(record, verify=verify and told.made >= made - VERIFIED)
         return told.all
     except (CodecError, SettingsError, KeyError, TypeError) as error:
         raise JournalError(f"{_DAMAGED}: {error}") from None
+
+
+def was_repaired(records: Sequence[Record]) -> bool:
+    """Whether lines are missing, so that decisions after them cannot be made again."""
+    return any(record.get("kind") == "repaired" for record in records)
 
 
 class _Replaying:
@@ -84,13 +102,19 @@ class _Replaying:
         self._asked: Record | None = None
         self._stop: Stop | None = None
         self._wall = 0.0
+        self._note = ""
+
+    @property
+    def made(self) -> int:
+        return len(self._decisions)
 
     @property
     def all(self) -> JournalReplay:
         last: Decision | None = self._stop
         if last is None and self._asked is not None:
             last = self._train(self._asked)
-        return JournalReplay(self._tuner, (*self._decisions, *(() if last is None else (last,))), self._wall)
+        decisions = (*self._decisions, *(() if last is None else (last,)))
+        return JournalReplay(self._tuner, decisions, self._wall, self._note)
 
     def take(self, record: Record, *, verify: bool) -> None:
         kind = record["kind"]
@@ -102,10 +126,11 @@ class _Replaying:
             self._tuner.charge(record["cost"])
         elif kind == "stopped":
             self._stop = self._decoded(record, Stop)
+        elif kind == "forgiven":
+            self._tuner.forgive()
         elif kind == "resumed":  # with other limits, which may decide otherwise from here on
             before, self._tuner = self._tuner, tuner_of(settings_in(record))
-            self._tuner.replay(before.history)
-            self._tuner.charge_as(before)
+            self._tuner.restore(before.memory)
 
     def _take_run(self, told: Record, *, verify: bool) -> None:
         if self._asked is None or self._asked["decision"]["trial"] != told["trial"]:
@@ -113,6 +138,7 @@ class _Replaying:
         decision = self._train(self._asked)
         if verify:
             self._check(decision, self._asked["left"])
+        decision = placed(self._tuner, decision)
         self._tuner.charge(self._asked["charge"], deciding=self._timed)
         self._tuner.replay([run_of(self._tuner, decision, told["score"], told["cost"], told["error"])])
         self._decisions.append(decision)
@@ -120,9 +146,7 @@ class _Replaying:
         self._asked = None
 
     def _check(self, recorded: Train, left: Record | None) -> None:
-        again = self._tuner.peek(None if left is None else Left(**left))
-        if not isinstance(again, Train) or not same(encoded(again), encoded(recorded)):
-            raise JournalError(otherwise(recorded.trial, self._header))
+        self._note = self._note or differing(self._tuner, recorded, left, self._header)
 
     def _train(self, record: Record) -> Train:
         found = self._decoded(record, Train)
@@ -154,11 +178,28 @@ def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: 
     )
 
 
-def otherwise(trial: int, header: Record) -> str:
-    """Why a decision may come out otherwise than it did: the numbers are computed with something else."""
+def placed(tuner: Tuner, train: Train) -> Train:
+    """A recorded run as one of the tuner's: at the candidate that it is but for rounding, or as one more candidate."""
+    problem = tuner.memory.problem
+    if is_candidate(problem, train.control):
+        return train
+    if train.control.shape == (problem.space.dim,):
+        apart = np.abs(problem.controls - train.control).max(axis=-1)
+        if apart.min() <= ROUNDING:
+            return replace(train, control=problem.controls[int(apart.argmin())].copy())
+    tuner.admit(train.control)
+    return train
+
+
+def differing(tuner: Tuner, recorded: Train, left: Record | None, header: Record) -> str:
+    """A sentence if the tuner would train with other params now, as it is computed with something else; else ""."""
+    again = tuner.peek(None if left is None else Left(**left))
+    if alike(again, recorded) or (isinstance(again, Stop) and again.reason in LIMITED):
+        return ""
     then, now = header.get("versions", {}), versions()
     other = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
-    reason = "; ".join(other) or "the machine computes otherwise"
+    reason = "; ".join(other) or "by another policy, or on another machine"
     return (
-        f"run {trial + 1} would be decided differently now ({reason}); continue with the versions it was started with"
+        f"Run {recorded.trial + 1} would be decided differently now ({reason}). It counts as it was made, and the "
+        f"tuning continues from there."
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autobct.belief.arrays import finite_number
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Run
+from autobct.tuning.returned import RETURN, WrongReturnError, is_pair, number_of, shown
 from autobct.tuning.units.limits import Deadline, Left
 
 if TYPE_CHECKING:
@@ -21,12 +21,30 @@ if TYPE_CHECKING:
 TrainingFunction = Callable[[dict[str, Any]], Any]
 """params -> score (its wall time is the cost), or params -> (score, cost)."""
 
-_RETURN = "return the score as a number, or (score, cost)"
-_SHOWN = 60  # characters of what was returned
+
+class TrainingError(Exception):
+    """A training that failed elsewhere, in a process of its own: the whole sentence.
+
+    seconds: what it took;  lost: seconds of an earlier try that somebody killed
+    limited: a limit ended it, within which other params may well stay
+    """
+
+    def __init__(self, sentence: str, seconds: float = 0.0, lost: float = 0.0, *, limited: bool = False) -> None:
+        super().__init__(sentence, seconds, lost)
+        self.sentence, self.seconds, self.lost, self.limited = sentence, seconds, lost, limited
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.sentence
 
 
-class WrongReturnError(TypeError):
-    """The training function returned something that is no score: the same for all params, so that no run will do."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a training returned that was timed elsewhere; `seconds` and `lost` as in `TrainingError`."""
+
+    returned: Any
+    seconds: float
+    lost: float = 0.0
 
 
 @dataclass(slots=True)
@@ -36,6 +54,7 @@ class Times:
     in_seconds: whether the price says that cost is time;  finished: whether a training has returned anything yet
     charged:    seconds of deciding that were charged;  waited: seconds of waiting for other processes
     costs:      of the runs that this process made
+    lost:       seconds of trainings that somebody killed and that were made again
     """
 
     started: float
@@ -46,6 +65,7 @@ class Times:
     charged: float = 0.0
     waited: float = 0.0
     costs: list[float] = field(default_factory=list)
+    lost: float = 0.0
 
     def resume(self, tuner: Tuner) -> None:
         """Where a tuning continues: deciding was charged if its costs are time."""
@@ -62,15 +82,27 @@ class Times:
         """Seconds that went elsewhere than into runs."""
         return max(time.perf_counter() - self.started - self.training - self.waited, 0.0)
 
+    def spend(self, made: object, took: float) -> float:
+        """Count what a training took, `took` seconds as seen from here; those it took where it was made."""
+        self.training += took
+        if not isinstance(made, Measured | TrainingError):
+            return took
+        self.lost += made.lost
+        return made.seconds
+
     def charge(self, asked: Asked) -> None:
         """Where the cost is time, the time to decide is cost as well; known once a run has finished.
 
         The first time it has the set-up in it, which no later run will take again.
         """
-        if not self.own_cost and asked.tuner.best is not None:
-            due, before = max(self.deciding - self.charged, 0.0), self.charged
-            self.charged += due
-            asked.charge(due, deciding=before > 0.0)
+        if self.own_cost or asked.tuner.best is None:
+            return
+        lost, self.lost = self.lost, 0.0
+        if lost:
+            asked.charge(lost)
+        due, before = max(self.deciding - self.charged, 0.0), self.charged
+        self.charged += due
+        asked.charge(due, deciding=before > 0.0)
 
     def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
         """What the next run may cost until the deadline.
@@ -116,15 +148,16 @@ def trained(train: TrainingFunction, decision: Train, repeats: int, times: Times
         try:
             returned = train(dict(decision.params))
         except (Exception, SystemExit) as failure:  # a script that exits has failed; it must not take the rest along
-            took = time.perf_counter() - started
-            times.training += took
+            took = times.spend(failure, time.perf_counter() - started)
+            if isinstance(failure, WrongReturnError):
+                return Trained(spent + took, error=str(failure), cause=failure)
             expected = decision.expected_cost / repeats
             spent += took if times.measured else expected if times.own_cost else max(took, expected)
-            error, cause, raised = f"{type(failure).__name__}: {failure}".removesuffix(": "), failure, True
+            error, cause, raised = _said(failure), failure, not getattr(failure, "limited", False)
             continue
-        took = time.perf_counter() - started
-        times.training += took
-        times.own_cost, times.finished = times.own_cost or _is_pair(returned), True
+        took = times.spend(returned, time.perf_counter() - started)
+        returned = returned.returned if isinstance(returned, Measured) else returned
+        times.own_cost, times.finished = times.own_cost or is_pair(returned), True
         score, cost, wrong = _read(returned, took)
         spent += cost
         if score is not None:
@@ -136,6 +169,15 @@ def trained(train: TrainingFunction, decision: Train, repeats: int, times: Times
     if scores:
         return Trained(spent, statistics.median(scores))
     return Trained(spent, error=error, cause=cause, raised=raised)
+
+
+def _said(failure: BaseException) -> str:
+    """A failure in words."""
+    return (
+        str(failure)
+        if isinstance(failure, TrainingError)
+        else f"{type(failure).__name__}: {failure}".removesuffix(": ")
+    )
 
 
 def the_same_again(history: Sequence[Run]) -> bool:
@@ -150,52 +192,9 @@ def _read(returned: Any, took: float) -> tuple[float | None, float, Exception | 
     cost = took
     try:
         if isinstance(returned, tuple) and len(returned) != 2:
-            raise WrongReturnError(f"train returned {len(returned)} values, {_shown(returned)}; {_RETURN}")
-        if _is_pair(returned):
-            cost = _number(returned[1], "the cost that train returned", least=0.0)
-        return _number(returned[0] if _is_pair(returned) else returned, "the score that train returned"), cost, None
+            raise WrongReturnError(f"train returned {len(returned)} values, {shown(returned)}; {RETURN}")
+        if is_pair(returned):
+            cost = number_of(returned[1], "the cost that train returned", least=0.0)
+        return number_of(returned[0] if is_pair(returned) else returned, "the score that train returned"), cost, None
     except (WrongReturnError, ValueError) as wrong:
         return None, cost, wrong
-
-
-def _number(value: Any, name: str, *, least: float = -math.inf) -> float:
-    """A finite number; ValueError if it is not finite, WrongReturnError if it is no number at all."""
-    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
-        value = value.item()  # an array or a tensor that holds one number
-    try:
-        return finite_number(value, name, least=least)
-    except ValueError as wrong:
-        raise ValueError(f"{wrong}; {_RETURN}") from None
-    except TypeError:
-        raise WrongReturnError(f"{name} must be a number, got {_what(value)}; {_instead(value)}") from None
-
-
-def _is_pair(returned: object) -> bool:
-    return isinstance(returned, tuple) and len(returned) == 2
-
-
-def _what(value: Any) -> str:
-    """What was returned, for a sentence."""
-    if value is None:
-        return "None"
-    shape = getattr(value, "shape", None)
-    kind = type(value).__name__
-    return f"{kind} of shape {tuple(shape)}" if shape is not None else f"{kind} {_shown(value)}"
-
-
-def _instead(value: Any) -> str:
-    """What to write instead."""
-    if value is None:
-        return f"a return statement seems to be missing: {_RETURN}"
-    if isinstance(value, Mapping) and value:
-        return f"return one of its values, e.g. metrics[{next(iter(value))!r}]"
-    if isinstance(value, bool | str):
-        return f"return float(...): {_RETURN}"
-    if hasattr(value, "shape"):
-        return "return one number, e.g. float(scores.mean())"
-    return _RETURN
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

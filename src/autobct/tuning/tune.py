@@ -12,15 +12,18 @@ from autobct.belief.arrays import whole_number
 from autobct.tuning.asked import Asked, asked_of
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.history import Note, Run
+from autobct.tuning.isolation import Isolation, isolation_of
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.progress import Callback, Listeners, listeners
 from autobct.tuning.result import Result, TuningError, count
+from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
 from autobct.tuning.storage import LateError, Storage, StorageError
-from autobct.tuning.training import Times, Trained, TrainingFunction, WrongReturnError, the_same_again, trained
+from autobct.tuning.training import Times, Trained, TrainingFunction, the_same_again, trained
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
+from autobct.tuning.windows import window
 
 __all__ = ["Result", "TrainingFunction", "TuningError", "tune"]
 
@@ -31,6 +34,7 @@ def tune(
     space: Problem | Space | Mapping[str, Any],
     *,
     repeats: int = 1,
+    isolate: bool | Isolation = False,
     on_failure: Literal["record", "raise"] = "record",
     storage: str | os.PathLike[str] | Storage | None = None,
     callbacks: Sequence[Callback] = (),
@@ -66,6 +70,9 @@ def tune(
     increases_cost:  names of numeric parameters that make runs more expensive: ["n_estimators"]
     expect_usual: False if the centre of the space is no better than its corners and larger whole numbers are not more
                   expensive
+    isolate:      True makes every training in a process of its own, so that a crash, an exhausted memory or a training
+                  that forks is a failed run and no more; `Isolation(timeout="10 min", memory="4 GB")` also limits it.
+                  train must then be a function of a module or script, not a lambda or one of a notebook
     on_failure:   "record" continues after a failed run, "raise" ends the tuning with a TuningError; a return value of
                   the wrong type, or the same exception in the first two runs, always ends it
     storage:      where to keep everything, so that the same call continues after a crash: a folder, "my-tuning"; or a
@@ -79,6 +86,8 @@ def tune(
     seed:         for policies that use random numbers; the default policy does not
     """
     check_call(train, repeats, on_failure)
+    isolation = isolation_of(isolate)
+    train = train if isolation is None else window("isolated")(train, isolation)
     heard = listeners(callbacks, verbose)
     problem, plan = parted(space, keywords, "tune()")
     deadline, limits = plan.limits.deadline, replace(plan.limits, deadline=None)

@@ -167,7 +167,7 @@ def position_of(
         excluded = ~allowed
         state = state_of(memory, candidates, np.flatnonzero(excluded))
         last = is_last(state, problem, left.amount, allowed)
-    chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.runs)
+    chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
     learned = memory.known.evidence
     return Position(
         problem=problem,
@@ -191,7 +191,7 @@ def with_opinion(memory: Memory, candidates: Candidates, state: State) -> State:
     if _realised(problem) == 1.0:
         return state
     pending = [train.control for train in memory.pending.values()]
-    second = second_opinion(problem, memory.runs, pending, problem.controls)
+    second = second_opinion(problem, memory.counted, pending, problem.controls)
     if second is not None:
         again = [candidates.places[place] for place in memory.finished]
         again += [candidates.places[place_of(control)] for control in pending]
@@ -215,14 +215,19 @@ def run_at(memory: Memory, control: Array) -> Train:
 
 def reason_to_stop(memory: Memory, candidates: Candidates, limits: Limits) -> Stop | None:
     """Why no decision is needed; None if one is."""
-    last = memory.runs[-_PATIENCE:]
     if limits.max_runs is not None and memory.asked >= limits.max_runs:
         return Stop("max_runs", memory.asked, incumbent_score(memory))
     if len(candidates.excluded(memory)) == len(candidates.problem.controls):
         return Stop("nothing left", len(memory.runs), incumbent_score(memory))
-    if len(last) == _PATIENCE and all(run.error is not None for run in last):
+    if is_failing(memory):
         return Stop("failing", len(memory.runs), incumbent_score(memory))
     return None
+
+
+def is_failing(memory: Memory) -> bool:
+    """Whether so many runs in a row failed that the fault is in the training, not in the params."""
+    last = memory.counted[-_PATIENCE:]
+    return len(last) == _PATIENCE and all(run.error is not None for run in last)
 
 
 def _budget(memory: Memory, max_cost: float | None) -> Left | None:
