@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from autobct.tuning.asked import Alone
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.result import Result
 from autobct.tuning.training import Times, the_same_again
@@ -50,7 +51,7 @@ def until_it_stops(
         say(decision.why)
         found = _timed(evaluate, decision, times)
         tuner.tell(decision, found.score, found.cost, error=found.error)
-        times.charge(tuner)
+        times.charge(Alone(tuner))
         cause = found.cause or cause
         if found.cause is not None and the_same_again(tuner.history):
             raise found.cause

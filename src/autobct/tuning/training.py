@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.decide.decision import Train
@@ -15,6 +15,7 @@ from autobct.tuning.returned import RETURN, WrongReturnError, is_pair, number_of
 from autobct.tuning.units.limits import Deadline, Left
 
 if TYPE_CHECKING:
+    from autobct.tuning.asked import Asked
     from autobct.tuning.tuner import Tuner
 
 TrainingFunction = Callable[[dict[str, Any]], Any]
@@ -51,7 +52,9 @@ class Times:
     """Where the time goes.  started: on the clock;  training: seconds in runs;  own_cost: told by `train` itself.
 
     in_seconds: whether the price says that cost is time;  finished: whether a training has returned anything yet
-    lost:       seconds of trainings that somebody killed and that were made again;  charged_lost: of these, charged
+    charged:    seconds of deciding that were charged;  waited: seconds of waiting for other processes
+    costs:      of the runs that this process made
+    lost:       seconds of trainings that somebody killed and that were made again
     """
 
     started: float
@@ -59,8 +62,15 @@ class Times:
     own_cost: bool = False  # in units that need not be seconds
     in_seconds: bool = False
     finished: bool = False
+    charged: float = 0.0
+    waited: float = 0.0
+    costs: list[float] = field(default_factory=list)
     lost: float = 0.0
-    charged_lost: float = 0.0
+
+    def resume(self, tuner: Tuner) -> None:
+        """Where a tuning continues: deciding was charged if its costs are time."""
+        if tuner.best is not None:
+            self.own_cost, self.finished = tuner.charged == 0.0, True
 
     @property
     def measured(self) -> bool:
@@ -70,7 +80,7 @@ class Times:
     @property
     def deciding(self) -> float:
         """Seconds that went elsewhere than into runs."""
-        return max(time.perf_counter() - self.started - self.training, 0.0)
+        return max(time.perf_counter() - self.started - self.training - self.waited, 0.0)
 
     def spend(self, made: object, took: float) -> float:
         """Count what a training took, `took` seconds as seen from here; those it took where it was made."""
@@ -80,19 +90,19 @@ class Times:
         self.lost += made.lost
         return made.seconds
 
-    def charge(self, tuner: Tuner) -> None:
+    def charge(self, asked: Asked) -> None:
         """Where the cost is time, the time to decide is cost as well; known once a run has finished.
 
         The first time it has the set-up in it, which no later run will take again.
         """
-        if self.own_cost or tuner.best is None:
+        if self.own_cost or asked.tuner.best is None:
             return
         lost, self.lost = self.lost, 0.0
-        self.charged_lost += lost
         if lost:
-            tuner.charge(lost)
-        charged = tuner.charged - self.charged_lost
-        tuner.charge(max(self.deciding - charged, 0.0), deciding=charged > 0.0)
+            asked.charge(lost)
+        due, before = max(self.deciding - self.charged, 0.0), self.charged
+        self.charged += due
+        asked.charge(due, deciding=before > 0.0)
 
     def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
         """What the next run may cost until the deadline.
@@ -102,7 +112,7 @@ class Times:
         """
         if deadline is None:
             return None
-        left, cost = deadline.left(), math.fsum(run.cost for run in tuner.history)
+        left, cost = deadline.left(), math.fsum(self.costs)
         if left <= 0.0 or not (self.own_cost or tuner.history or tuner.problem.price.unit):
             return Left(left if left <= 0.0 else math.inf, "deadline")
         pace = self.training / cost if self.own_cost and cost > 0.0 and self.training > 0.0 else 1.0

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TextIO, Unpack
 
 from autobct.belief.arrays import whole_number
+from autobct.tuning.asked import Asked, asked_of
 from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.history import Run
+from autobct.tuning.history import Note, Run
 from autobct.tuning.isolation import Isolation, isolation_of
 from autobct.tuning.keywords import TunerKeywords, spelled_out
-from autobct.tuning.progress import Callback, listeners
+from autobct.tuning.progress import Callback, Listeners, listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
+from autobct.tuning.storage import LateError, Storage, StorageError
 from autobct.tuning.training import Times, Trained, TrainingFunction, the_same_again, trained
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
@@ -33,6 +36,7 @@ def tune(
     repeats: int = 1,
     isolate: bool | Isolation = False,
     on_failure: Literal["record", "raise"] = "record",
+    storage: str | os.PathLike[str] | Storage | None = None,
     callbacks: Sequence[Callback] = (),
     verbose: bool | TextIO = False,
     **keywords: Unpack[TunerKeywords],
@@ -71,6 +75,9 @@ def tune(
                   train must then be a function of a module or script, not a lambda or one of a notebook
     on_failure:   "record" continues after a failed run, "raise" ends the tuning with a TuningError; a return value of
                   the wrong type, or the same exception in the first two runs, always ends it
+    storage:      where to keep everything, so that the same call continues after a crash: a folder, "my-tuning"; or a
+                  database that several processes share, "sqlite:///run.db" or "postgresql://user@host/database"
+                  (needs `pip install 'autobct[storage]'`); or a `Storage` with its settings
     callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
                   a score or cost outside its range (`Note`) and a model alarm (`Alarm`); a callback that raises is
                   dropped with a warning
@@ -86,42 +93,66 @@ def tune(
     deadline, limits = plan.limits.deadline, replace(plan.limits, deadline=None)
     clock = None if deadline is None else Deadline.of(deadline, time.perf_counter)
     tuner = Tuner(problem, policy=plan.policy, limits=limits, seed=plan.seed)
-    decisions: list[Decision] = []
-    times = Times(time.perf_counter(), in_seconds=bool(tuner.problem.price.unit))
-    cause: BaseException | None = None
     try:
-        while isinstance(decision := tuner.ask(times.left(tuner, clock)), Train):
-            decisions.append(decision)
-            heard.tell(tuner, decision)
-            outcome = trained(train, decision, repeats, times)
-            run = told_run(tuner, decision, outcome)
-            cause = outcome.cause or cause
-            times.charge(tuner)
-            heard.news(tuner, run)
-            if hopeless := why_hopeless(outcome, tuner.history, on_failure):
-                so_far = None if tuner.best is None else tuner.result(hopeless, decisions, deciding=times.deciding)
-                raise TuningError(hopeless, tuner.history, so_far) from cause
-        decisions.append(decision)
-        heard.tell(tuner, decision)
-        why = decision.why
-    except KeyboardInterrupt:
-        if tuner.best is None:
-            raise
-        why = f"Interrupted after {count(len(tuner.history))}."
+        with asked_of(tuner, storage) as asked:
+            return _until_stop(asked, train, repeats, on_failure, heard, clock)
     finally:
         heard.close()
+
+
+def _until_stop(
+    asked: Asked,
+    train: TrainingFunction,
+    repeats: int,
+    on_failure: str,
+    heard: Listeners,
+    clock: Deadline | None,
+) -> Result:
+    times = Times(time.perf_counter(), in_seconds=bool(asked.tuner.problem.price.unit))
+    times.resume(asked.tuner)
+    cause: BaseException | None = None
+    last: tuple[Decision, ...] = ()
+    if made := len(asked.tuner.history):
+        heard.tell(asked.tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
     try:
-        return tuner.result(why, decisions, deciding=times.deciding)
+        while isinstance(decision := asked.ask(times.left(asked.tuner, clock)), Train):
+            times.waited = asked.waited
+            heard.tell(asked.tuner, decision)
+            outcome = trained(train, decision, repeats, times)
+            try:
+                run = told_run(asked, decision, outcome)
+            except LateError as late:
+                heard.tell(asked.tuner, Note(len(asked.tuner.history) - 1, "run", str(late)))
+                continue
+            times.costs.append(run.cost)
+            cause = outcome.cause or cause
+            times.charge(asked)
+            heard.news(asked.tuner, run)
+            if hopeless := why_hopeless(outcome, asked.tuner.history, on_failure):
+                tuner, made_so_far = asked.tuner, asked.decisions
+                so_far = None if tuner.best is None else tuner.result(hopeless, made_so_far, deciding=times.deciding)
+                raise TuningError(hopeless, tuner.history, so_far) from cause
+        last = (decision,)
+        heard.tell(asked.tuner, decision)
+        why = decision.why
+    except KeyboardInterrupt:
+        if asked.tuner.best is None:
+            raise
+        why = f"Interrupted after {count(len(asked.tuner.history))}."
+    try:
+        return asked.tuner.result(why, (*asked.decisions, *last), deciding=times.deciding)
     except TuningError as nothing:
         raise nothing from cause
 
 
-def told_run(tuner: Tuner, decision: Train, outcome: Trained) -> Run:
+def told_run(asked: Asked | Tuner, decision: Train, outcome: Trained) -> Run:
     """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
     try:
-        return tuner.tell(decision, outcome.score, outcome.cost, error=outcome.error)
+        return asked.tell(decision, outcome.score, outcome.cost, error=outcome.error)
+    except StorageError:  # nothing is wrong with the outcome
+        raise
     except ValueError as error:
-        return tuner.tell(decision, error=str(error), cost=outcome.cost)
+        return asked.tell(decision, error=str(error), cost=outcome.cost)
 
 
 def why_hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:

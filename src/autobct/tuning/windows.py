@@ -1,6 +1,6 @@
-"""Displays that tuning does not import: tables, reports and notebook views are drawn by packages above it.
+"""What tuning does not import: tables, reports and notebook views, and storages, are in packages above it.
 
-Each is named here as text, and imported when somebody looks.
+Each is named here as text, and imported when somebody needs it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ _WINDOWS = {
     "tuner_html": ("autobct.report.notebook", "tuner_html"),
     "isolated": ("autobct.run.isolated", "isolated"),
     "dataframe": ("autobct.report.dataframe", "dataframe_of"),
+    "folder": ("autobct.run.kept", "in_folder"),
+    "database": ("autobct.integrations.storage", "shared"),
 }
-"""What is shown -> the module that draws it, and its function."""
+"""What is needed -> the module that has it, and its function."""
 
 
 def window(name: str) -> Callable[..., Any]:
-    """The function that draws it, imported now."""
+    """The function, imported now."""
     module, function = _WINDOWS[name]
     drawn: Callable[..., Any] = getattr(import_module(module), function)
     return drawn
