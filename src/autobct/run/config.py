@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from autobct.belief.prior import PAPER_PRIORS
+from autobct.maps.bounded_text import decoded, read_toml
+from autobct.maps.ordinary import read_ordinary
 from autobct.run.parameters import EXAMPLE, read_space
 from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, ProgramSettings, SettingsError
 from autobct.run.reading import Reading
@@ -24,7 +26,7 @@ from autobct.tuning.units.memory_units import bytes_of
 from autobct.tuning.units.price import parse_price
 from autobct.tuning.units.scale import affine
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 17
 _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
 _TIMES = ("wall", "cpu")
 _TOP = (
@@ -41,16 +43,9 @@ _TABLES = {
 
 def read_text(path: Path, most: int = _MOST_BYTES) -> str:
     """The text of a file of at most so many bytes; SettingsError if there is none to read."""
-    try:
-        if not path.is_file():
-            wanted = "; autobct init writes one" if path.suffix == ".toml" else ""
-            reason = "it is not an ordinary file" if path.exists() else f"there is no such file{wanted}"
-            raise SettingsError(f"{str(path)!r} cannot be read: {reason}")
-        if path.stat().st_size > most:
-            raise SettingsError(f"{str(path)!r} is larger than {most} bytes; is it the right file?")
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if path.suffix == ".toml" and not os.path.lexists(path):
+        raise SettingsError(f"{str(path)!r} cannot be read: there is no such file; autobct init writes one")
+    return decoded(read_ordinary(path, most, SettingsError), path, SettingsError)
 
 
 def _no_file(name: str) -> str:
@@ -63,8 +58,8 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> ProgramSettin
     opened: the text of a file of rows, by the name that the TOML text has for it
     """
     try:
-        data = tomllib.loads(source)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = read_toml(source)
+    except ValueError as error:
         raise SettingsError(f"is not TOML: {error}") from None
     _check_integers(data, "")
     nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]

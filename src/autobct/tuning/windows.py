@@ -16,6 +16,7 @@ _WINDOWS = {
     "tuner_html": ("autobct.report.notebook", "tuner_html"),
     "isolated": ("autobct.run.isolated", "isolated"),
     "dataframe": ("autobct.report.dataframe", "dataframe_of"),
+    "csv": ("autobct.report.csv_file", "write_csv"),
 }
 """What is shown -> the module that draws it, and its function."""
 
