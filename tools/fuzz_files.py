@@ -9,6 +9,7 @@ it is another file, and must be a sound one.  `tests/faults/test_files.py` runs 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import sys
 import tempfile
@@ -66,7 +67,7 @@ def fuzz(kind: FileKind, count: int, seed: int, folder: Path, *, measured: bool 
 def _try(
     kind: FileKind, data: bytes, original: object, folder: Path, found: Findings, number: int, *, measured: bool
 ) -> None:
-    began = time.process_time()
+    began, before = time.process_time(), found.memory
     try:
         with warnings.catch_warnings(), _memory(found, len(data), measured):
             warnings.simplefilter("error")
@@ -86,8 +87,18 @@ def _try(
     found.slowest = max(found.slowest, took)
     if measured and took > HANG:
         found.troubles.append(f"{number}: took {took:.1f} s")
-    if measured and found.memory > SPARE and not any("memory" in one for one in found.troubles):
-        found.troubles.append(f"{number}: memory {found.memory / 1e6:.1f} MB beyond twice the file")
+    if measured and found.memory > max(before, SPARE):
+        found.memory = max(before, _again(kind, data, folder))
+        if found.memory > SPARE:
+            found.troubles.append(f"{number}: memory {found.memory / 1e6:.1f} MB beyond twice the file")
+
+
+def _again(kind: FileKind, data: bytes, folder: Path) -> float:
+    """The memory of one file once more: now and then the interpreter enlarges a table of its own."""
+    second = Findings(kind.name)
+    with contextlib.suppress(FileError), _memory(second, len(data), True):
+        kind.read(data, folder)
+    return second.memory
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from random_tunings import drawn, played
 
 import autobct
 
-RUNS = 10  # of each: what goes wrong with ranges and scales goes wrong early
+RUNS = 5  # of each: what goes wrong with ranges and scales goes wrong early
 
 
 @pytest.mark.parametrize("first", range(0, 100, 10))

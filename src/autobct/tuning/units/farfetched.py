@@ -11,6 +11,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from autobct.belief.arrays import Array
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.scale import is_log
@@ -30,6 +33,13 @@ def as_it_counts(problem: ScaledProblem, history: Sequence[Run], run: Run) -> Ru
         return run
     what = _score(problem, history, run.score) or _cost(problem, history, run.cost)
     return replace(run, score=None, error=what) if what else run
+
+
+def plausible_costs(history: Sequence[Run]) -> Array:
+    """The costs of runs (n,), at least one of which has finished; a farfetched one counts as the largest that is not."""
+    costs = np.array([run.cost for run in history])
+    largest = max(run.cost for run in history if run.score is not None)
+    return np.where(costs > FAR_COST * max(largest, 1e-300), largest, costs)
 
 
 def _score(problem: ScaledProblem, history: Sequence[Run], score: float) -> str:
