@@ -179,3 +179,16 @@ def test_a_prior_of_very_many_or_very_large_numbers_is_refused(
             read_prior(path)
 
     assert memory_of(refused) < 5 << 20
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("guess = { x = 1979-05-27T07:32:00Z }", "guess: must be strings, numbers"),
+        ("score.pattern = '([[a]+)'", "score.pattern: is not a regular expression"),
+    ],
+)
+def test_a_time_where_a_value_belongs_and_an_ambiguous_pattern_are_refused(line: str, says: str) -> None:
+    space = 'space.x = { type = "int", low = 1, high = 9 }'
+    with pytest.raises(SettingsError, match=says):
+        parse(f'command = ["true", "{{x}}"]\nprice = 1\n{line}\n{space}\n')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import warnings
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 from autobct.belief.prior import PAPER_PRIORS
 from autobct.maps.bounded_text import decoded, read_toml
 from autobct.maps.ordinary import read_ordinary
-from autobct.run.parameters import EXAMPLE, read_space
+from autobct.run.parameters import EXAMPLE, plain_value, read_space
 from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, ProgramSettings, SettingsError
 from autobct.run.reading import Reading
 from autobct.run.rows import read_table
@@ -150,8 +151,10 @@ def _reading(table: TomlTable, what: str, space: Mapping[str, Parameter]) -> Rea
 
 def _pattern(value: Any, what: str) -> str:
     try:
-        expression = re.compile(text(value))
-    except (re.error, OverflowError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what may mean something else in a later Python is not taken
+            expression = re.compile(text(value))
+    except (re.error, OverflowError, RecursionError, Warning) as error:
         raise ValueError(f"is not a regular expression: {error}, got {value!r}") from None
     if expression.groups == 0:
         raise ValueError(f"must have a group around the number, got {value!r}; write e.g. '{what} = ([0-9.]+)'")
@@ -169,12 +172,19 @@ def _tuning(top: TomlTable) -> dict[str, Any]:
         "direction": top.get("direction", one_of("maximize", "minimize")),
         "recall": top.get("recall", flag),
         "prior": top.get("prior", one_of(PAPER, ENSEMBLE, *PAPER_PRIORS)),
-        "guess": top.get("guess", mapping),
+        "guess": top.get("guess", _guess),
         "guess_strength": top.get("guess_strength", number),
         "increases_cost": top.get("increases_cost", names),
         "expect_usual": top.get("expect_usual", flag),
     }
     return {key: value for key, value in told.items() if value is not None}
+
+
+def _guess(value: Any) -> Mapping[str, Any]:
+    """Values of some parameters; TOML also has times, which no parameter takes."""
+    for guessed in mapping(value).values():
+        plain_value(guessed)
+    return mapping(value)
 
 
 def _price(scores: list[float] | None) -> Any:

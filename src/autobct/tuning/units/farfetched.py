@@ -36,7 +36,7 @@ def as_it_counts(problem: ScaledProblem, history: Sequence[Run], run: Run) -> Ru
 
 
 def plausible_costs(history: Sequence[Run]) -> Array:
-    """The costs of runs (n,), at least one of which has finished; a farfetched one counts as the largest that is not."""
+    """The costs of runs (n,), some of which finished; a farfetched one counts as the largest that is not."""
     costs = np.array([run.cost for run in history])
     largest = max(run.cost for run in history if run.score is not None)
     return np.where(costs > FAR_COST * max(largest, 1e-300), largest, costs)
