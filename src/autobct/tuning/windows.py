@@ -18,6 +18,7 @@ _WINDOWS = {
     "dataframe": ("autobct.report.dataframe", "dataframe_of"),
     "folder": ("autobct.run.kept", "in_folder"),
     "database": ("autobct.integrations.storage", "shared"),
+    "csv": ("autobct.report.csv_file", "write_csv"),
 }
 """What is needed -> the module that has it, and its function."""
 
