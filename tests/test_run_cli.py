@@ -67,7 +67,7 @@ def test_looking_ahead_from_where_it_stands(tmp_path: Path) -> None:
     assert "max_runs is reached" in run("run", path, "--dry-run").stdout
     path.write_text(LINE)
     assert "Train x=" in run("run", path, "--dry-run").stdout
-    path.write_text(LINE.replace("0.02", "0.03"))
+    path.write_text(LINE.replace("0.004", "0.03"))
     assert "price changed since" in one_sentence(run("run", path, "--dry-run"))
 
 
@@ -81,7 +81,7 @@ def test_no_run_finished(tmp_path: Path) -> None:
 def test_a_changed_file_and_a_fresh_start(tmp_path: Path) -> None:
     path = write_job(tmp_path, TOML + "[limits]\nmax_runs = 1\n")
     run("run", path)
-    path.write_text(path.read_text().replace("0.02", "0.03"))
+    path.write_text(path.read_text().replace("0.004", "0.03"))
     assert "tune.toml: price changed since the tuning in" in one_sentence(run("run", path))
     assert run("run", path, "--fresh").exit_code == 4
     assert len(list(tmp_path.glob("tune.run*"))) == 2

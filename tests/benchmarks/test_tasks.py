@@ -146,7 +146,7 @@ def test_more_trials_than_the_cap_and_values_outside_are_refused(task):
 
 
 def test_autobct_plays(task):
-    found = play(autobct_tuner(), task, 0.03, 0)
+    found = play(autobct_tuner(), task, 0.003, 0)
     assert found.trials >= 1
     assert found.captured > 0.5
     assert found.seconds > 0

@@ -20,7 +20,7 @@ from autobct.run.session import tune_program
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.progress import Listeners
 
-CHEAP = TOML.replace("price = 0.02", "price = 0.0005")
+CHEAP = TOML.replace("price = 0.004", "price = 0.0005")
 ONCE = '[ -e "$0.gone" ] && exit 9\nx=$1'  # as if the script it calls were gone
 
 

@@ -15,7 +15,7 @@ def hill(params):
 
 
 def tuned(space, train=hill, **options):
-    options = {"price": 0.01, "score_range": (0, 1), "cost_range": (0.5, 5), "max_runs": 4, **options}
+    options = {"price": 0.003, "score_range": (0, 1), "cost_range": (0.5, 5), "max_runs": 4, **options}
     return autobct.tune(train, space, **options)
 
 

@@ -19,7 +19,7 @@ echo "{\\"score\\": $(( 10000 - 20 * (x - 7) * (x - 7) - 20 * (y - 4) * (y - 4) 
 
 TOML = """
 command = ["./train.sh", "{x}", "{y}"]
-price = 0.02
+price = 0.004
 score_range = [0.3, 1.0]
 cost_range = [0.1, 0.3]
 [space]

@@ -184,7 +184,7 @@ def test_a_changed_problem_is_refused_and_fresh_keeps_the_old(tmp_path: Path) ->
     path = write_job(tmp_path, TOML + "[limits]\nmax_runs = 2\n")
     assert tune(path).code == 4
     before = (tmp_path / "tune.run" / "journal.jsonl").read_bytes()
-    path.write_text(TOML.replace("0.02", "0.03").replace("low = 1, high = 20", "low = 2, high = 20"))
+    path.write_text(TOML.replace("0.004", "0.03").replace("low = 1, high = 20", "low = 2, high = 20"))
     with pytest.raises(SettingsError, match=r"space\.x, space\.y, price changed since .* start over with --fresh"):
         tune(path)
     assert (tmp_path / "tune.run" / "journal.jsonl").read_bytes() == before
@@ -305,7 +305,7 @@ def test_some_failures_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_it_gives_up_on_a_program_that_has_come_to_fail(tmp_path: Path) -> None:
-    cheap = TOML.replace("price = 0.02", "price = 0.0001")
+    cheap = TOML.replace("price = 0.004", "price = 0.0001")
     path = write_job(tmp_path, cheap, TRAIN.replace("x=$1", "mkdir one || exit 1\nx=$1"))
     ending = tune(path)
     assert ending.stop is not None
@@ -427,7 +427,7 @@ def test_a_flood_is_told_and_bounded(tmp_path: Path) -> None:
 def test_a_journal_that_is_refused_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_job(tmp_path, TOML + "[limits]\nmax_runs = 1\n")
     tune(path)
-    path.write_text(path.read_text().replace("0.02", "0.03"))
+    path.write_text(path.read_text().replace("0.004", "0.03"))
     closed: list[Journal] = []
     monkeypatch.setattr(Journal, "close", lambda journal: closed.append(journal))
     with pytest.raises(SettingsError, match="price changed since"):

@@ -14,7 +14,7 @@ from autobct.tuning import memory as remembered
 from autobct.tuning.model import feasibility, posterior
 from autobct.tuning.model.posterior import beliefs, learned
 from autobct.tuning.statement import Plan
-from autobct.tuning.units import ranges
+from autobct.tuning.units import farfetched, ranges
 from autobct.tuning.units.ranges import shown
 
 SPACE = {"a": Float(0, 1), "b": Int(1, 50), "c": Categorical(["x", "y"])}
@@ -32,6 +32,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
         (posterior, "_BEST", 32),
         (feasibility, "_LATEST", 30),
         (remembered, "_REMEMBERED", 16),
+        (farfetched, "_LATEST", 30),
     ):
         assert getattr(module, name) > few
         monkeypatch.setattr(module, name, few)

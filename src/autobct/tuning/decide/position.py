@@ -129,7 +129,7 @@ def most_to_gain(position: Position) -> float:
     """
     if not position.problem.terms.recall or not position.state.kept.size:
         return float("inf")
-    state = replace(position.state, feasibility=position.feasibility)
+    state = replace(position.state, feasibility=position.feasibility, realised=1.0)
     gains = expected_improvement(state, position.problem.terms)
     return float(gains[~position.excluded].max(initial=0.0))
 

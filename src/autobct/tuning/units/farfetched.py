@@ -24,7 +24,8 @@ FARFETCHED = 1e6
 FAR_COST = 1e9
 """The same for costs: a run that is read from a cache takes a microsecond, and the next one an hour."""
 
-_FEW = 2  # finished runs that tell where scores and costs are, if nobody stated it
+_FEW = 2  # finished runs that tell where scores and costs are
+_LATEST = 64  # runs that a number is held against
 
 
 def as_it_counts(problem: ScaledProblem, history: Sequence[Run], run: Run) -> Run:
@@ -46,12 +47,12 @@ def _score(problem: ScaledProblem, history: Sequence[Run], score: float) -> str:
     stated, scale = problem.stated, problem.stated.score_scale
     if is_log(scale) or abs(score) < FARFETCHED * (scale.unit if stated.score_known else 1.0):
         return ""  # nearly always, and at once
-    seen = [run.score for run in history if run.score is not None]
+    seen = [run.score for run in history[-_LATEST:] if run.score is not None]
     width = max((abs(other) for other in seen), default=0.0)
+    if len(seen) < _FEW or width == 0.0:
+        return ""  # rather the stated range is wrong
     if stated.score_known:
         best, width = (scale.low if problem.direction == "minimize" else scale.high), max(width, scale.unit)
-    elif len(seen) < _FEW or width == 0.0:
-        return ""
     else:
         best, width = seen[0], max(width, 1.0)
     better = (best - score) if problem.direction == "minimize" else (score - best)
@@ -64,7 +65,7 @@ def _cost(problem: ScaledProblem, history: Sequence[Run], cost: float) -> str:
         known = stated[1] if isinstance(stated, tuple) else stated.high
         if cost <= FAR_COST * known:
             return ""
-    seen = [run.cost for run in history if run.score is not None]
+    seen = [run.cost for run in history[-_LATEST:] if run.score is not None]
     largest = max(seen, default=0.0)
     enough = stated is not None or (len(seen) >= _FEW and largest > 0.0)
     return _sentence("cost", cost) if enough and cost > FAR_COST * largest and math.isfinite(cost) else ""
