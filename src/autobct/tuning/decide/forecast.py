@@ -97,12 +97,12 @@ class Forecast:
         if not self.runs.any():
             return "No run would be made."
         score, cost, runs = self.score_quantiles, self.cost_quantiles, self.run_quantiles
-        most = sorted(self.stopping.items())
+        most, noun = sorted(self.stopping.items()), "run" if self.expected_runs == 1 else "runs"
         stops = ", ".join(f"{n} ({share:.0%})" for n, share in most[:12]) + (", ..." if len(most) > 12 else "")
         lines = [
             f"Expected final score {self.expected_score:.4g} (90 % between {score[0.05]:.4g} and {score[0.95]:.4g}).",
             f"Expected cost {self.expected_cost:.4g} (90 % between {cost[0.05]:.4g} and {cost[0.95]:.4g}) "
-            f"in {self.expected_runs:.2g} run{'' if self.expected_runs == 1 else 's'} (90 % between {runs[0.05]:.0f} and {runs[0.95]:.0f}).",
+            f"in {self.expected_runs:.2g} {noun} (90 % between {runs[0.05]:.0f} and {runs[0.95]:.0f}).",
             f"Probability of stopping after each number of runs: {stops}.",
             f"Simulated {'once' if self.draws == 1 else f'{self.draws} times'} from the current model.",
         ]
