@@ -46,6 +46,9 @@ def run(
     folder: Annotated[
         Path | None, typer.Option("--dir", help="Folder for the results.  [default: FILE with .run for .toml]")
     ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=-1, help="Programs to run at the same time; -1 for one per core.")
+    ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
 ) -> None:
     """Tune any program until another run is not worth its price, or continue an interrupted tuning."""
@@ -58,7 +61,7 @@ def run(
         if dry_run:
             _foretell(job)
         else:
-            _finish(job, _tuned(job, fresh=fresh, quiet=quiet), quiet=quiet)
+            _finish(job, _tuned(job, fresh=fresh, quiet=quiet, jobs=_number(jobs)), quiet=quiet)
 
 
 def init(
@@ -94,12 +97,20 @@ def _foretell(job: Job) -> None:
     typer.echo(f"The results would be stored in {job.folder}.")
 
 
-def _tuned(job: Job, *, fresh: bool, quiet: bool) -> Ending:
+def _number(jobs: int) -> int:
+    from autobct.tuning.jobs import cores
+
+    if jobs == 0:
+        fail("--jobs must be at least 1, or -1 for one per core.", 2)
+    return cores() if jobs == -1 else jobs
+
+
+def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int) -> Ending:
     """A table on a terminal, plain lines elsewhere."""
     from autobct.run.session import tune_program
     from autobct.tuning.progress import listeners
 
-    return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh)
+    return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh, jobs=jobs)
 
 
 def _finish(job: Job, ending: Ending, *, quiet: bool) -> None:

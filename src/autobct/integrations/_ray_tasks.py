@@ -14,13 +14,14 @@ from ray.exceptions import RayError
 
 from autobct.belief.arrays import whole_number
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.jobs import check_call
 from autobct.tuning.keywords import TunerKeywords, spelled_out
+from autobct.tuning.loop import told_run, why_hopeless
 from autobct.tuning.progress import Callback, Listeners, listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
 from autobct.tuning.training import Times, Trained, TrainingFunction, trained
-from autobct.tuning.tune import check_call, told_run, why_hopeless
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
 

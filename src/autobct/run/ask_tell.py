@@ -6,18 +6,24 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TextIO
 
 from autobct.run.codec import encoded, same
 from autobct.run.journal import NAME, Journal, JournalError
 from autobct.run.journal_replay import otherwise
 from autobct.run.program_settings import differences
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.waiting import PriceOf, Waiting
 from autobct.tuning.history import Run
+from autobct.tuning.jobs import Backend, check_call, check_jobs, check_waiting, executor_of
+from autobct.tuning.loop import LoopOrder, until_stop
+from autobct.tuning.progress import Callback, listeners
+from autobct.tuning.result import Result
 from autobct.tuning.settings import versions
+from autobct.tuning.training import TrainingFunction
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 
@@ -34,14 +40,15 @@ class StoredTuner:
         self.tuner = tuner
         self._journal, self._interrupted = journal, interrupted
 
-    def ask(self, left: Left | None = None) -> Decision:
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """As `Tuner.ask`, but the runs that an earlier process left without an outcome come first."""
         if self._interrupted:
             return self._interrupted.pop(0)
-        decision = self.tuner.ask(left)
+        decision = self.tuner.ask(left, waiting)
         if isinstance(decision, Train):
             told = None if left is None else asdict(left)
-            self._journal.add("asked", decision=encoded(decision), left=told)
+            more = {} if waiting is None else {"waiting": asdict(waiting)}
+            self._journal.add("asked", decision=encoded(decision), left=told, **more)
         return decision
 
     def tell(
@@ -56,6 +63,25 @@ class StoredTuner:
         """As `Tuner.charge`."""
         self.tuner.charge(cost, deciding=deciding)
         self._journal.add("charged", cost=float(cost), deciding=deciding)
+
+    def tune(
+        self,
+        train: TrainingFunction,
+        *,
+        repeats: int = 1,
+        n_jobs: int = 1,
+        backend: Backend = "processes",
+        price_of: PriceOf = "compute",
+        on_failure: Literal["record", "raise"] = "record",
+        callbacks: Sequence[Callback] = (),
+        verbose: bool | str | TextIO = False,
+    ) -> Result:
+        """Train until another run is not worth its price, from where the last process ended; as `autobct.tune`."""
+        check_call(train, repeats, on_failure)
+        jobs = check_jobs(n_jobs, backend, price_of)
+        check_waiting(price_of, self.tuner)
+        order = LoopOrder(train, repeats, on_failure, jobs, price_of)
+        return until_stop(self, executor_of(jobs, backend), order, listeners(callbacks, verbose))
 
 
 @contextlib.contextmanager
@@ -102,8 +128,8 @@ def _again(tuner: Tuner, records: list[dict[str, Any]], folder: Path) -> list[Tr
 
 
 def _asked(tuner: Tuner, record: Mapping[str, Any], header: Mapping[str, Any]) -> Train:
-    left = record["left"]
-    decision = tuner.ask(None if left is None else Left(**left))
+    left, waiting = record["left"], record.get("waiting")
+    decision = tuner.ask(None if left is None else Left(**left), None if waiting is None else Waiting(**waiting))
     recorded = {**record["decision"], "params": None}  # the control says what they are, and is exact
     if isinstance(decision, Stop) or not same({**encoded(decision), "params": None}, recorded):
         raise JournalError(otherwise(record["decision"]["trial"], header))

@@ -12,6 +12,7 @@ from autobct.run.config import parse
 from autobct.run.journal import JournalError
 from autobct.run.program_settings import ProgramSettings, SettingsError
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
 from autobct.tuning.settings import versions
 from autobct.tuning.tuner import Tuner
@@ -27,7 +28,7 @@ class JournalReplay:
     """What a journal amounts to.
 
     tuner:      one with all of these runs
-    decisions:  before each run, and the last one: to stop, or a run without an outcome
+    decisions:  before each run, and those after them: runs without an outcome, or to stop
     wall:       seconds of wall time in all runs
     """
 
@@ -60,14 +61,16 @@ def tuner_of(settings: ProgramSettings) -> Tuner:
 
 
 def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
-    """Tell a tuner everything that stands in a journal; what was asked for and not told is not asked for again.
+    """Tell a tuner everything that stands in a journal.
 
+    Of runs without an outcome the last one is still to be asked for, and all others are under way: decisions after them
+    counted on them.
     verify: let it decide everything again, and hold each decision, to the last bit, against the one that was made
     """
     try:
-        told = _Replaying(records[0])
+        told = _Replaying(records[0], verify=verify)
         for record in records:
-            told.take(record, verify=verify)
+            told.take(record)
         return told.all
     except (CodecError, SettingsError, KeyError, TypeError) as error:
         raise JournalError(f"{_DAMAGED}: {error}") from None
@@ -76,51 +79,72 @@ def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
 class _Replaying:
     """A tuner that is being told, record by record."""
 
-    def __init__(self, header: Record) -> None:
+    def __init__(self, header: Record, *, verify: bool) -> None:
         self._header = header
         settings = settings_in(header)
         self._tuner, self._timed = tuner_of(settings), settings.measure == "wall"
         self._decisions: list[Decision] = []
-        self._asked: Record | None = None
+        self._asked: Record | None = None  # the last one; others were asked for after those before it
+        self._verify = verify
         self._stop: Stop | None = None
         self._wall = 0.0
 
     @property
     def all(self) -> JournalReplay:
-        last: Decision | None = self._stop
-        if last is None and self._asked is not None:
-            last = self._train(self._asked)
-        return JournalReplay(self._tuner, (*self._decisions, *(() if last is None else (last,))), self._wall)
+        last: list[Decision] = [*self._tuner.under_way]
+        if self._asked is not None:
+            last.append(self._train(self._asked))
+        return JournalReplay(
+            self._tuner, (*self._decisions, *last, *(() if self._stop is None else (self._stop,))), self._wall
+        )
 
-    def take(self, record: Record, *, verify: bool) -> None:
+    def take(self, record: Record) -> None:
         kind = record["kind"]
         if kind == "asked":
-            self._asked, self._stop = record, None
+            if self._asked is not None and self._asked["decision"]["trial"] != record["decision"]["trial"]:
+                self._start()
+            self._asked, self._stop = record, None  # the same run again: the tuning was continued before it
         elif kind == "told":
-            self._take_run(record, verify=verify)
+            self._start()
+            self._take_run(record)
         elif kind == "charged":
             self._tuner.charge(record["cost"])
+        elif kind == "again":  # those under way began again; the last one was asked for anew
+            self._asked = None
         elif kind == "stopped":
-            self._stop = self._decoded(record, Stop)
+            self._asked, self._stop = None, self._decoded(record, Stop)
         elif kind == "resumed":  # with other limits, which may decide otherwise from here on
             before, self._tuner = self._tuner, tuner_of(settings_in(record))
             self._tuner.replay(before.history)
             self._tuner.charge_as(before)
+            for train in before.under_way:
+                self._tuner.adopt(train)
 
-    def _take_run(self, told: Record, *, verify: bool) -> None:
-        if self._asked is None or self._asked["decision"]["trial"] != told["trial"]:
-            raise JournalError(f"{_DAMAGED}: it has the outcome of a run that was never asked for")
+    def _start(self) -> None:
+        """The run that was asked for last is under way from here on."""
+        if self._asked is None:
+            return
         decision = self._train(self._asked)
-        if verify:
-            self._check(decision, self._asked["left"])
+        if self._verify:
+            self._check(decision, self._asked)
+        self._tuner.adopt(decision)
         self._tuner.charge(self._asked["charge"], deciding=self._timed)
-        self._tuner.replay([run_of(self._tuner, decision, told["score"], told["cost"], told["error"])])
-        self._decisions.append(decision)
-        self._wall += float(told["wall"])
         self._asked = None
 
-    def _check(self, recorded: Train, left: Record | None) -> None:
-        again = self._tuner.peek(None if left is None else Left(**left))
+    def _take_run(self, told: Record) -> None:
+        decision = next((train for train in self._tuner.under_way if train.trial == told["trial"]), None)
+        if decision is None:
+            raise JournalError(f"{_DAMAGED}: it has the outcome of a run that was never asked for")
+        run = run_of(self._tuner, decision, told["score"], told["cost"], told["error"])
+        self._tuner.tell(decision, run.score, run.cost, error=run.error)
+        self._decisions.append(decision)
+        self._wall += float(told["wall"])
+
+    def _check(self, recorded: Train, asked: Record) -> None:
+        left, waiting = asked["left"], asked.get("waiting")
+        again = self._tuner.peek(
+            None if left is None else Left(**left), None if waiting is None else Waiting(**waiting)
+        )
         if not isinstance(again, Train) or not same(encoded(again), encoded(recorded)):
             raise JournalError(otherwise(recorded.trial, self._header))
 

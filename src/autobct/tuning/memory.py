@@ -133,6 +133,12 @@ class Memory:
             spent=self.spent + Fraction(run.cost),
         )._without_the_worst()
 
+    def with_noise(self, noise: float) -> Memory:
+        """With a standard deviation of scores that was measured, from the next run on; in the user's units."""
+        problem = self.problem
+        stated = replace(problem.stated, noise=finite_number(noise, "score_noise", least=0.0))
+        return replace(self, known=replace(self.known, problem=replace(problem, stated=stated)))
+
     def charging(self, cost: float, *, deciding: bool = False) -> Memory:
         """With a cost that belongs to no run.  deciding: it is what deciding on one run took."""
         charged = replace(self, charged=self.charged + cost)

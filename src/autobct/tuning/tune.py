@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TextIO, Unpack
 
-from autobct.belief.arrays import whole_number
-from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.history import Run
+from autobct.tuning.decide.waiting import PriceOf
+from autobct.tuning.jobs import Alone, Backend, check_call, check_jobs, check_waiting, executor_of
 from autobct.tuning.keywords import TunerKeywords, spelled_out
+from autobct.tuning.loop import LoopOrder, until_stop
 from autobct.tuning.progress import Callback, listeners
-from autobct.tuning.result import Result, TuningError, count
+from autobct.tuning.result import Result, TuningError
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
-from autobct.tuning.training import Times, Trained, TrainingFunction, WrongReturnError, the_same_again, trained
+from autobct.tuning.training import TrainingFunction
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
 
@@ -28,9 +28,12 @@ def tune(
     space: Problem | Space | Mapping[str, Any],
     *,
     repeats: int = 1,
+    n_jobs: int = 1,
+    backend: Backend = "processes",
+    price_of: PriceOf = "compute",
     on_failure: Literal["record", "raise"] = "record",
     callbacks: Sequence[Callback] = (),
-    verbose: bool | TextIO = False,
+    verbose: bool | str | TextIO = False,
     **keywords: Unpack[TunerKeywords],
 ) -> Result:
     """Train until another run is not worth its price; return the model to use and why tuning stopped.
@@ -50,6 +53,10 @@ def tune(
                   value map from the package if one fits.  It changes nothing else
     recall:       return the best of all trained models, by estimated score (True), or the last one as in the paper
     repeats:      trainings per run; the score is their median, the cost their sum
+    n_jobs:       runs side by side; -1 for one per core.  Each decision counts on the runs under way
+    backend:      where these run: "processes" (needs joblib: `pip install 'autobct[jobs]'`) or "threads"
+    price_of:     what `price` pays for: "compute", the time of all runs, or "waiting", the wall clock, so that four
+                  runs side by side cost as much as the longest of them
     max_runs:     make at most this many runs
     max_cost:     start no run that is likely to bring the total cost above this
     deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
@@ -68,71 +75,16 @@ def tune(
                   a score or cost outside its range (`Note`) and a model alarm (`Alarm`); a callback that raises is
                   dropped with a warning
     limits:       max_runs, max_cost and deadline as one value, `Limits(max_runs=20)`
-    verbose:      True prints progress; a stream prints it there
+    verbose:      True prints progress, "bar" on one line; a stream prints it there
     seed:         for policies that use random numbers; the default policy does not
     """
     check_call(train, repeats, on_failure)
+    jobs = check_jobs(n_jobs, backend, price_of)
     heard = listeners(callbacks, verbose)
     problem, plan = parted(space, keywords, "tune()")
     deadline, limits = plan.limits.deadline, replace(plan.limits, deadline=None)
     clock = None if deadline is None else Deadline.of(deadline, time.perf_counter)
     tuner = Tuner(problem, policy=plan.policy, limits=limits, seed=plan.seed)
-    decisions: list[Decision] = []
-    times = Times(time.perf_counter(), in_seconds=bool(tuner.problem.price.unit))
-    cause: BaseException | None = None
-    try:
-        while isinstance(decision := tuner.ask(times.left(tuner, clock)), Train):
-            decisions.append(decision)
-            heard.tell(tuner, decision)
-            outcome = trained(train, decision, repeats, times)
-            run = told_run(tuner, decision, outcome)
-            cause = outcome.cause or cause
-            times.charge(tuner)
-            heard.news(tuner, run)
-            if hopeless := why_hopeless(outcome, tuner.history, on_failure):
-                so_far = None if tuner.best is None else tuner.result(hopeless, decisions, deciding=times.deciding)
-                raise TuningError(hopeless, tuner.history, so_far) from cause
-        decisions.append(decision)
-        heard.tell(tuner, decision)
-        why = decision.why
-    except KeyboardInterrupt:
-        if tuner.best is None:
-            raise
-        why = f"Interrupted after {count(len(tuner.history))}."
-    finally:
-        heard.close()
-    try:
-        return tuner.result(why, decisions, deciding=times.deciding)
-    except TuningError as nothing:
-        raise nothing from cause
-
-
-def told_run(tuner: Tuner, decision: Train, outcome: Trained) -> Run:
-    """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
-    try:
-        return tuner.tell(decision, outcome.score, outcome.cost, error=outcome.error)
-    except ValueError as error:
-        return tuner.tell(decision, error=str(error), cost=outcome.cost)
-
-
-def why_hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:
-    """Why the tuning ends with this run, an error in the training function; "" if it goes on."""
-    number, error = len(history), history[-1].error
-    if isinstance(outcome.cause, WrongReturnError):
-        return f"run {number}: {error}"
-    if error is not None and on_failure == "raise":
-        return f"run {number} failed: {error}"
-    if outcome.raised and the_same_again(history):
-        return (
-            f"runs {number - 1} and {number} both failed with {error}, and no run has finished, so the bug is probably "
-            f"in train; if some params cannot be trained, return float('nan') for them"
-        )
-    return ""
-
-
-def check_call(train: object, repeats: object, on_failure: object) -> None:
-    if not callable(train):
-        raise TypeError(f"train must be a function of params, got {train!r}; write tune(train, space, price=...)")
-    whole_number(repeats, "repeats", example=5)
-    if on_failure not in ("record", "raise"):
-        raise ValueError(f"on_failure must be 'record' or 'raise', got {on_failure!r}")
+    check_waiting(price_of, tuner)
+    order = LoopOrder(train, repeats, on_failure, jobs, price_of)
+    return until_stop(Alone(tuner), executor_of(jobs, backend), order, heard, clock)

@@ -1,6 +1,6 @@
-"""Displays that tuning does not import: tables, reports and notebook views are drawn by packages above it.
+"""What tuning uses and does not import: tables, reports and notebook views, and workers for runs side by side.
 
-Each is named here as text, and imported when somebody looks.
+They are in packages above it.  Each is named here as text, and imported when it is needed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ _WINDOWS = {
     "result_html": ("autobct.report.notebook", "result_html"),
     "tuner_html": ("autobct.report.notebook", "tuner_html"),
     "dataframe": ("autobct.report.dataframe", "dataframe_of"),
+    "bar": ("autobct.report.bar", "Bar"),
+    "processes": ("autobct.run.executors", "Processes"),
+    "threads": ("autobct.run.executors", "Threads"),
 }
-"""What is shown -> the module that draws it, and its function."""
+"""What is wanted -> the module that has it, and its name there."""
 
 
 def window(name: str) -> Callable[..., Any]:
-    """The function that draws it, imported now."""
+    """The function or class, imported now."""
     module, function = _WINDOWS[name]
     drawn: Callable[..., Any] = getattr(import_module(module), function)
     return drawn

@@ -11,11 +11,11 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Belief, Gaussian, Seen
-from autobct.belief.kalman import update
+from autobct.belief.kalman import anticipate, gains
 from autobct.belief.model import noise_at
-from autobct.belief.prior import Prior
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.position import Position, assessed, train_at
+from autobct.tuning.decide.waiting import with_covered
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import score_at, to_scores
 from autobct.tuning.model.feasibility import chances
@@ -29,6 +29,9 @@ from autobct.value.state import State, keep
 
 RESOLUTION = 0.005
 """Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
+
+FANTASIES = 16
+"""Possible outcomes of the runs under way that a decision averages over.  docs/decisions/pending.md."""
 
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
@@ -83,6 +86,10 @@ class Candidates:
         found = [index for place, index in self.places.items() if place in memory.excluded] if memory.excluded else []
         return np.array(sorted(found), dtype=np.intp)
 
+    def under_way(self, memory: Memory) -> list[int]:
+        """Those whose run has no outcome yet, in the order in which they were asked for."""
+        return [self.places[place_of(train.control)] for train in memory.pending.values()]
+
     def finished(self, memory: Memory) -> list[int]:
         """Those with a model that may be returned, in order of training."""
         return [self.places[place] for place in memory.finished]
@@ -128,11 +135,8 @@ def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = 
 
     excluded: candidates that may not be tried; those whose run failed if not given
     """
-    belief, problem = memory.known.belief, candidates.problem
-    for train in memory.pending.values():
-        belief = _anticipated(belief, problem.prior, train.control)
-    under_way = [candidates.places[place_of(train.control)] for train in memory.pending.values()]
-    followed = kept(memory, candidates, [*candidates.finished(memory), *under_way])
+    belief, problem = _anticipated(memory, candidates), candidates.problem
+    followed = kept(memory, candidates, [*candidates.finished(memory), *candidates.under_way(memory)])
     if excluded is None:
         excluded = candidates.excluded(memory)
     alike = _nearest_allowed(problem.controls, excluded)
@@ -147,19 +151,24 @@ def position_of(
     candidates: Candidates,
     max_cost: float | None,
     left: Left | None = None,
+    covered: float = 0.0,
     *,
     second: bool = True,
 ) -> Position:
     """Where we stand, for a decision.
 
-    left:   the most that the next run may cost, besides what max_cost leaves
-    second: whether the learned surrogate is asked as well, where the default surrogate is
+    left:     the most that the next run may cost, besides what max_cost leaves
+    covered:  how much of its cost is paid for anyway, in units of raw cost
+    second:   whether the learned surrogate is asked as well, where the default surrogate is
     """
     left = tightest(left, _budget(memory, max_cost))
     state, problem = state_of(memory, candidates), candidates.problem
     size = len(problem.controls)
     excluded, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
     excluded[candidates.excluded(memory)] = True
+    running = candidates.under_way(memory)
+    if not np.delete(excluded, running).all():  # the same once more only where there is nothing else to try
+        excluded[running] = True
     if left is not None:
         over = LATER_OVER if memory.finished else FIRST_OVER
         allowed = fits(state, problem, left.amount, over) & ~excluded
@@ -169,9 +178,10 @@ def position_of(
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.runs)
     learned = memory.known.evidence
+    state = with_opinion(memory, candidates, state) if second else replace(state, realised=_realised(problem))
     return Position(
-        problem=problem,
-        state=with_opinion(memory, candidates, state) if second else replace(state, realised=_realised(problem)),
+        problem=with_covered(problem, covered),
+        state=state,
         excluded=excluded,
         last=last,
         asked=memory.asked,
@@ -182,6 +192,7 @@ def position_of(
         feasibility=chance,
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
+        fantasies=_fantasies(memory, candidates, state),
     )
 
 
@@ -202,6 +213,26 @@ def with_opinion(memory: Memory, candidates: Candidates, state: State) -> State:
 def _realised(problem: ScaledProblem) -> float:
     """Share of expected improvements that is counted on: all of it without the learned surrogate."""
     return REALISED if problem.stated.second and problem.terms.recall else 1.0
+
+
+def _fantasies(memory: Memory, candidates: Candidates, state: State) -> tuple[State, ...]:
+    """The state after each of some possible outcomes of the runs under way; none where none counts on them."""
+    problem, running = candidates.problem, candidates.under_way(memory)
+    if not running or problem.prior.ensemble is None or not problem.terms.recall:
+        return ()
+    shifts = outcome_draws(len(running)) @ score_moves(memory, candidates) @ candidates.features[0].T
+    trained = np.array(list(dict.fromkeys([*candidates.finished(memory), *running])), dtype=np.intp)
+    made = []
+    for mean in state.score.mean + shifts:
+        best = trained[np.argsort(-mean[trained], kind="stable")[:KEPT]]
+        made.append(keep(replace(state, score=state.score.with_mean(mean)), best))
+    return tuple(made)
+
+
+def outcome_draws(runs: int) -> Array:
+    """Standard normal outcomes of runs under way, each with its mirror image: the same for every decision.  (K, n)."""
+    half = np.random.default_rng(runs).standard_normal((FANTASIES // 2, runs))
+    return np.concatenate([half, -half])
 
 
 def run_at(memory: Memory, control: Array) -> Train:
@@ -253,10 +284,16 @@ def _known(score: Gaussian, indices: list[int]) -> Gaussian:
     return Gaussian(score.mean, cov)
 
 
-def _anticipated(belief: Belief, prior: Prior, control: Array) -> Belief:
-    """The belief as if a run under way had come out exactly as predicted: less uncertain, no other mean."""
-    model = prior.model
-    seen_score, seen_cost = model.score_basis(control), model.cost_basis(control)
-    score = update(belief.score, seen_score, noise_at(model.score_noise, control), seen_score @ belief.score.mean)
-    cost = update(belief.cost, seen_cost, noise_at(model.cost_noise, control), seen_cost @ belief.cost.mean)
-    return Belief(score, cost)
+def _anticipated(memory: Memory, candidates: Candidates) -> Belief:
+    """The belief as if all runs under way had come out exactly as predicted."""
+    belief, running = memory.known.belief, candidates.under_way(memory)
+    cost_moves = gains(belief.cost, candidates.features[1][running], candidates.noise[1][running])
+    score = anticipate(belief.score, score_moves(memory, candidates))
+    return Belief(score, anticipate(belief.cost, cost_moves))
+
+
+def score_moves(memory: Memory, candidates: Candidates) -> Array:
+    """By how much the runs under way will move the weights of the score, per standard normal.  (n, J)."""
+    learned, running = memory.known.evidence, candidates.under_way(memory)
+    noise = candidates.noise[0][running] if learned is None else np.full(len(running), learned.misfit.total)
+    return gains(memory.known.belief.score, candidates.features[0][running], noise)

@@ -1,0 +1,79 @@
+"""How many runs side by side, and where: what a user says of it, checked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from autobct.belief.arrays import whole_number
+from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.waiting import Waiting
+from autobct.tuning.executor import Executor, Here
+from autobct.tuning.history import Run
+from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Left
+from autobct.tuning.windows import window
+
+Backend = Literal["processes", "threads"]
+"""Where several runs are made at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A tuner that writes nothing down."""
+
+    tuner: Tuner
+
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
+        """As `Tuner.ask`."""
+        return self.tuner.ask(left, waiting)
+
+    def tell(
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
+    ) -> Run:
+        """As `Tuner.tell`."""
+        return self.tuner.tell(trial, score, cost, error=error)
+
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """As `Tuner.charge`."""
+        self.tuner.charge(cost, deciding=deciding)
+
+
+def executor_of(jobs: int, backend: Backend) -> Executor[Any]:
+    """What makes so many runs at once; one at a time is made in the calling thread."""
+    if jobs == 1:
+        return Here()
+    made: Executor[Any] = window(backend)(jobs)
+    return made
+
+
+def check_call(train: object, repeats: object, on_failure: object) -> None:
+    """TypeError or ValueError for what cannot be called, or not so often."""
+    if not callable(train):
+        raise TypeError(f"train must be a function of params, got {train!r}; write tune(train, space, price=...)")
+    whole_number(repeats, "repeats", example=5)
+    if on_failure not in ("record", "raise"):
+        raise ValueError(f"on_failure must be 'record' or 'raise', got {on_failure!r}")
+
+
+def check_jobs(n_jobs: object, backend: object, price_of: object) -> int:
+    """The number of jobs, of cores if it is -1; ValueError for a backend or a price that does not exist."""
+    if backend not in ("processes", "threads"):
+        raise ValueError(f"backend must be 'processes' or 'threads', got {backend!r}")
+    if price_of not in ("compute", "waiting"):
+        raise ValueError(f"price_of must be 'compute' or 'waiting', got {price_of!r}")
+    if n_jobs == -1:
+        return cores()
+    return whole_number(n_jobs, "n_jobs", example=4)
+
+
+def check_waiting(price_of: object, tuner: Tuner) -> None:
+    """ValueError where no rule is known for a price of waiting: other policies count the cost of all later runs."""
+    if price_of == "waiting" and not tuner.is_default:
+        raise ValueError('price_of="waiting" works with the default policy and prior; leave policy and prior out')
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,218 @@
+"""Ask, run, tell, until the answer is to stop: one run at a time or several side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.waiting import PriceOf, Waiting, waiting_for
+from autobct.tuning.executor import EndedRun, Executor, WorkerLostError
+from autobct.tuning.history import Run
+from autobct.tuning.progress import Listeners
+from autobct.tuning.result import Result, TuningError, count
+from autobct.tuning.training import (
+    OneTraining,
+    Times,
+    Trained,
+    Training,
+    TrainingFunction,
+    WrongReturnError,
+    summed_up,
+    the_same_again,
+)
+from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Deadline, Left
+
+__all__ = ["Asked", "LoopOrder", "told_run", "until_stop", "why_hopeless"]
+
+
+class Told(Protocol):
+    """What hears of outcomes: a `Tuner`, or one that also writes everything down."""
+
+    def tell(
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
+    ) -> Run:
+        """As `Tuner.tell`."""
+
+
+class Asked(Told, Protocol):
+    """What decides and remembers, likewise."""
+
+    @property
+    def tuner(self) -> Tuner:
+        """The tuner itself."""
+
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
+        """As `Tuner.ask`."""
+
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """As `Tuner.charge`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopOrder:
+    """What is to be run, and how; as in `tune`.
+
+    jobs: runs at the same time
+    """
+
+    train: TrainingFunction
+    repeats: int = 1
+    on_failure: Literal["record", "raise"] = "record"
+    jobs: int = 1
+    price_of: PriceOf = "compute"
+
+
+@dataclass(slots=True)
+class _Loop:
+    """One tuning from its first decision, or a restart, to its end.
+
+    running: number -> moment of the start, and the run
+    made:    number of a run -> the decision for it;  cause: the last exception in a run
+    """
+
+    asked: Asked
+    executor: Executor[tuple[OneTraining, ...]]
+    order: LoopOrder
+    heard: Listeners
+    times: Times
+    deadline: Deadline | None
+    running: dict[int, tuple[float, Train]] = field(default_factory=dict)
+    made: dict[int, Train] = field(default_factory=dict)
+    cause: BaseException | None = None
+
+    @property
+    def tuner(self) -> Tuner:
+        return self.asked.tuner
+
+    def go(self) -> Stop:
+        """Until it stops.  After each run that ends as many start as are worth it: never two are told at once."""
+        while True:
+            stop = self._start()
+            if stop is not None and not self.running:
+                self.heard.tell(self.tuner, stop)
+                return stop
+            self._take(self._next())
+
+    def _start(self) -> Stop | None:
+        """Start runs while there is room and they are worth it; otherwise why not, given those under way."""
+        while len(self.running) < self.order.jobs:
+            decision = self.asked.ask(self.times.left(self.tuner, self.deadline), self._waiting())
+            if isinstance(decision, Stop):
+                return decision
+            self.made[decision.trial] = decision
+            self.running[decision.trial] = (time.perf_counter(), decision)
+            self.heard.tell(self.tuner, decision)
+            self.executor.submit(decision.trial, Training(self.order.train, dict(decision.params), self.order.repeats))
+        return None
+
+    def _waiting(self) -> Waiting | None:
+        if self.order.price_of == "compute" or self.order.jobs == 1:
+            return None
+        return waiting_for(self.running.values(), time.perf_counter(), self.order.jobs)
+
+    def _next(self) -> EndedRun[tuple[OneTraining, ...]]:
+        began = time.perf_counter()
+        try:
+            return self.executor.wait()
+        finally:
+            self.times.waited += time.perf_counter() - began
+
+    def _take(self, ended: EndedRun[tuple[OneTraining, ...]]) -> None:
+        """What came of a run; TuningError if it shows that no run will do."""
+        started, decision = self.running.pop(ended.number)
+        outcome = self._outcome(ended, decision, started)
+        run = told_run(self.asked, decision, outcome)
+        self.cause = outcome.cause or self.cause
+        due = self.times.due(self.tuner)
+        if due is not None:
+            self.asked.charge(due, deciding=self.tuner.charged > 0.0)
+        self.heard.news(self.tuner, run)
+        if hopeless := why_hopeless(outcome, self.tuner.history, self.order.on_failure):
+            so_far = None if self.tuner.best is None else self.result(hopeless)
+            raise TuningError(hopeless, self.tuner.history, so_far) from self.cause
+
+    def _outcome(self, ended: EndedRun[tuple[OneTraining, ...]], decision: Train, started: float) -> Trained:
+        if ended.outcome is not None:
+            outcome = summed_up(ended.outcome, decision.expected_cost / self.order.repeats, self.times)
+            return _in_seconds(outcome, self.times) if self.order.price_of == "waiting" else outcome
+        if not isinstance(ended.error, WorkerLostError):
+            raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
+        seconds = time.perf_counter() - started
+        self.times.training += seconds
+        cost = decision.expected_cost if self.times.own_cost else seconds
+        return Trained(cost, error=f"{ended.error}", cause=ended.error, raised=True)
+
+    def result(self, why: str, stop: Stop | None = None) -> Result:
+        """The result as of now; TuningError if no run has finished."""
+        told = [self.made[run.trial] for run in self.tuner.history if run.trial in self.made]
+        last = [train for _, train in self.running.values()] if stop is None else [stop]
+        times, order = self.times, self.order
+        try:
+            found = self.tuner.result(why, (*told, *last), deciding=times.deciding)
+        except TuningError as nothing:
+            raise nothing from self.cause
+        return replace(found, elapsed=times.elapsed, n_jobs=order.jobs, price_of=order.price_of)
+
+
+def until_stop(
+    asked: Asked,
+    executor: Executor[tuple[OneTraining, ...]],
+    order: LoopOrder,
+    heard: Listeners,
+    deadline: Deadline | None = None,
+) -> Result:
+    """Run until no further run is worth its price, given those under way, which are finished and counted.
+
+    An interruption (Ctrl-C) ends what is running; the result is then that of the runs so far.
+    """
+    times = Times(time.perf_counter(), in_seconds=bool(asked.tuner.problem.price.unit))
+    loop = _Loop(asked, executor, order, heard, times, deadline)
+    stop: Stop | None = None
+    try:
+        stop = loop.go()
+        why = stop.why
+    except KeyboardInterrupt:
+        if asked.tuner.best is None:
+            raise
+        why = f"Interrupted after {count(len(asked.tuner.history))}."
+    finally:
+        executor.cancel()
+        heard.close()
+    return loop.result(why, stop)
+
+
+def told_run(asked: Told, decision: Train, outcome: Trained) -> Run:
+    """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
+    try:
+        return asked.tell(decision, outcome.score, outcome.cost, error=outcome.error)
+    except ValueError as error:
+        return asked.tell(decision, error=str(error), cost=outcome.cost)
+
+
+def _in_seconds(outcome: Trained, times: Times) -> Trained:
+    """Where the price is one of waiting, costs have to be seconds."""
+    if not times.own_cost:
+        return outcome
+    wrong = WrongReturnError(
+        'train returned a cost of its own, but price_of="waiting" counts seconds; return the score alone'
+    )
+    return Trained(outcome.cost, error=str(wrong), cause=wrong)
+
+
+def why_hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:
+    """Why the tuning ends with this run, an error in the training function; "" if it goes on."""
+    number, error = len(history), history[-1].error
+    if isinstance(outcome.cause, WrongReturnError):
+        return f"run {number}: {error}"
+    if error is not None and on_failure == "raise":
+        return f"run {number} failed: {error}"
+    if outcome.raised and the_same_again(history):
+        return (
+            f"runs {number - 1} and {number} both failed with {error}, and no run has finished, so the bug is probably "
+            f"in train; if some params cannot be trained, return float('nan') for them"
+        )
+    return ""
