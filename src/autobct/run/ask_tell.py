@@ -80,7 +80,7 @@ class StoredTuner:
         check_call(train, repeats, on_failure)
         jobs = check_jobs(n_jobs, backend, price_of)
         check_waiting(price_of, self.tuner)
-        order = LoopOrder(train, repeats, on_failure, jobs, price_of)
+        order = LoopOrder(train, repeats=repeats, on_failure=on_failure, jobs=jobs, price_of=price_of)
         return until_stop(self, executor_of(jobs, backend), order, listeners(callbacks, verbose))
 
 

@@ -170,7 +170,7 @@ def until_stop(
     An interruption (Ctrl-C) ends what is running; the result is then that of the runs so far.
     """
     times = Times(time.perf_counter(), in_seconds=bool(asked.tuner.problem.price.unit))
-    loop = _Loop(asked, executor, order, heard, times, deadline)
+    loop = _Loop(asked=asked, executor=executor, order=order, heard=heard, times=times, deadline=deadline)
     stop: Stop | None = None
     try:
         stop = loop.go()

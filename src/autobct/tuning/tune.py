@@ -86,5 +86,5 @@ def tune(
     clock = None if deadline is None else Deadline.of(deadline, time.perf_counter)
     tuner = Tuner(problem, policy=plan.policy, limits=limits, seed=plan.seed)
     check_waiting(price_of, tuner)
-    order = LoopOrder(train, repeats, on_failure, jobs, price_of)
+    order = LoopOrder(train, repeats=repeats, on_failure=on_failure, jobs=jobs, price_of=price_of)
     return until_stop(Alone(tuner), executor_of(jobs, backend), order, heard, clock)
