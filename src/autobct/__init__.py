@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autobct.tuning.decide.forecast import Forecast
     from autobct.tuning.decide.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
     from autobct.tuning.history import Note, Run
+    from autobct.tuning.isolation import Isolation
     from autobct.tuning.model.alarm import Alarm
     from autobct.tuning.result import Result, TuningError, WhatIf
     from autobct.tuning.space.row_table import Table
@@ -42,6 +43,7 @@ __all__ = [
     "Forecast",
     "Gaussian",
     "Int",
+    "Isolation",
     "Limits",
     "Model",
     "Note",
@@ -81,6 +83,7 @@ _HOMES = {  # module -> its public names, imported when one of them is first ask
     "tuning.decide.forecast": "Forecast",
     "tuning.decide.policy": "ei_per_cost exact frugal gittins mapped relaxed sampled",
     "tuning.history": "Note Run",
+    "tuning.isolation": "Isolation",
     "tuning.model.alarm": "Alarm",
     "tuning.result": "Result TuningError WhatIf",
     "tuning.space.row_table": "Table",

@@ -1,4 +1,4 @@
-"""`autobct run` and `autobct init`: tune any program by a TOML file."""
+"""`autobct run`, `init` and `repair`: tune any program by a TOML file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _FIRST = Path("tune.toml")
 _CODES = (
-    "Exit codes: 0 stopped because another run is not worth its price; 1 gave up after failures, or could not write to "
-    "disk; 2 error in the file or on the command line; 3 no run finished; 4 stopped by max_runs, max_cost or deadline; "
-    "130 interrupted: the same command continues."
+    "Exit codes: 0 stopped because another run is not worth its price; 1 gave up after failures, could not start the "
+    "program, or could not write to disk; 2 error in the file or on the command line; 3 no run finished; 4 stopped by "
+    "max_runs, max_cost or deadline; 130 interrupted: the same command continues."
 )
 
 TomlFile = Annotated[
@@ -30,9 +30,10 @@ TomlFile = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the two commands to the command line."""
+    """Add the three commands to the command line."""
     app.command("run", epilog=_CODES)(run)
     app.command("init")(init)
+    app.command("repair")(repair)
 
 
 def run(
@@ -78,6 +79,22 @@ def init(
     except OSError as error:
         fail(f"'{path}' cannot be written: {error.strerror}.")
     typer.echo(f"Wrote {path}. Put your program in it, then try: autobct run {path} --dry-run")
+
+
+def repair(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="The folder of a tuning whose journal is damaged, or its TOML file."),
+    ],
+) -> None:
+    """Keep what is sound in a damaged journal, say what was lost, and keep the original."""
+    if os.name != "posix":
+        fail("autobct repair needs Linux, macOS or another POSIX system.")
+    with _one_sentence():
+        from autobct.run.recorded import folder_of
+        from autobct.run.repair import repair as repaired
+
+        typer.echo(str(repaired(folder_of(folder) if folder.suffix == ".toml" else folder)))
 
 
 def _foretell(job: Job) -> None:

@@ -74,15 +74,15 @@ def test_another_problem_or_tuner_is_refused(tmp_path: Path) -> None:
     with stored(tuner(), tmp_path) as first:
         train(first, most=1)
     with (
-        pytest.raises(JournalError, match=r"recall.* changed since the tuning in|policy.* changed since the tuning in"),
+        pytest.raises(JournalError, match=r"^recall changed since the tuning in"),
         stored(tuner(recall=False), tmp_path),
     ):
         pass
     policy: Any = partial(autobct.relaxed(depth=2))
     policy.note = tuner().policy_note  # as if it were the same
     other = tuner(policy=policy)
-    with pytest.raises(JournalError, match="run 1 would be decided differently now"), stored(other, tmp_path):
-        pass
+    with pytest.warns(RuntimeWarning, match="Run 1 would be decided differently now"), stored(other, tmp_path) as kept:
+        assert len(kept.tuner.history) == 1
     used = tuner()
     used.ask()
     with pytest.raises(ValueError, match="must be new"), stored(used, tmp_path):

@@ -27,7 +27,11 @@ def said(tmp_path: Path, script: str, toml: str = WALL + TWO) -> str:
     ("script", "sentence"),
     [
         ("echo 'no such column: age' >&2; exit 3", "ended with exit code 3; on stderr it wrote: no such column: age"),
-        ("echo out of memory >&2; kill -KILL $$", "killed by SIGKILL; on stderr it wrote: out of memory"),
+        (
+            "echo out of memory >&2; kill -KILL $$",
+            "ended twice from outside, as the system does when memory runs out: killed by SIGKILL; on stderr it wrote: "
+            "out of memory",
+        ),
         ("echo accuracy 0.93 >&2", "no score: the output is empty; on stderr it wrote: accuracy 0.93"),
         ("echo; echo one >&2; echo two >&2; exit 1", "ended with exit code 1; on stderr it wrote: one / two"),
         ("exit 3", "ended with exit code 3"),

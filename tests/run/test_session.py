@@ -221,13 +221,15 @@ def test_a_changed_journal_is_refused(tmp_path: Path) -> None:
 
 FAILING = [
     ("exit 3", "ended with exit code 3"),
-    ("kill -KILL $$", "killed by SIGKILL"),
+    (
+        "kill -KILL $$",
+        "ended twice from outside, as the system does when memory runs out: killed by SIGKILL",
+    ),
     ("sleep 60", "ended after 0.2 s by limits.timeout"),
     (":", "no score: the output is empty"),
     ("echo nan", "no score: it is 'nan', which is not finite"),
     ("echo 0.5 0.6", "no score: '0.5 0.6' is not one number"),
     ("echo '<script>alert(1)</script>'", "no score: '<script>alert(1)</script>' is not one number"),
-    ("echo nan; rm train.sh", "no score: it is 'nan', which is not finite"),
 ]
 
 BROKEN = ("the output is empty", "is not one number")
@@ -240,8 +242,7 @@ def test_failed_runs_are_recorded_and_no_run_finished(tmp_path: Path, script: st
     ending = tune(path)
     assert ending.code == 3
     errors = [run["error"] for run in told(tmp_path / "tune.run")]
-    again = "command not found: './train.sh'" if "rm " in script else sentence
-    assert errors == ([sentence] if sentence.endswith(BROKEN) else [sentence, again])
+    assert errors == ([sentence] if sentence.endswith(BROKEN) else [sentence] * 2)
     assert decided(Ending(read_run(path).tuner, read_run(path).decisions, None)) == decided(ending)
 
 

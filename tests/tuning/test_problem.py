@@ -223,7 +223,7 @@ TWO_D = paper_prior("cnn-2d")
         ({"prior": PAPER, "space": SQUARE}, "prior is for 1 coordinate but the space has 2; use bases with dim=2"),
         (
             {"prior": "papre"},
-            "prior must be a Prior or one of 'paper', 'synth.*, got 'papre'; write e.g. prior='paper'",
+            "prior must be a Prior or one of 'paper', 'ensemble', 'synth.*, got 'papre'; write e.g. prior='paper'",
         ),
         ({"prior": 0.5}, "prior must be a Prior or one of 'paper', .*, got 0.5; write e.g. prior='paper'"),
         ({"recall": "last"}, "recall must be True or False, got 'last'; write recall=True"),

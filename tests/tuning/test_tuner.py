@@ -454,7 +454,7 @@ def test_only_categories() -> None:
 
 def test_a_log_scale_of_scores_is_the_affine_scale_of_their_logarithms() -> None:
     log, plain = (
-        Tuner(LINE, price=0.02, score_range=scale, cost_range=(0.1, 2))
+        Tuner(LINE, price=0.02, score_range=scale, cost_range=(0.1, 2), prior="ensemble")  # in double precision
         for scale in (AffineLog(0.01, 1.0), Affine(math.log(0.01), 0.0))
     )
     trained, stop = play(log, lambda params: (math.exp(-3 + 2 * hill(params)[0]), hill(params)[1]))

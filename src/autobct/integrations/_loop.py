@@ -61,8 +61,8 @@ def until_it_stops(
             if noise_counts and found.noise is not None:
                 tuner.state_noise(found.noise)
             run = tuner.tell(decision, found.score, found.cost, error=found.error)
-            if (due := times.due(tuner)) is not None:
-                tuner.charge(due, deciding=tuner.charged > 0.0)
+            for cost, deciding in times.due(tuner):
+                tuner.charge(cost, deciding=deciding)
             heard.news(tuner, run)
             cause = found.cause or cause
             if found.cause is not None and the_same_again(tuner.history):

@@ -20,6 +20,7 @@ from autobct.run.toml_table import TomlTable, duration, flag, mapping, names, nu
 from autobct.tuning.checks import ENSEMBLE, PAPER
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table as Rows
+from autobct.tuning.units.memory_units import bytes_of
 from autobct.tuning.units.price import parse_price
 from autobct.tuning.units.scale import affine
 
@@ -34,7 +35,7 @@ _HINTS = ("guess", "guess_strength", "increases_cost", "expect_usual")
 _TABLES = {
     "score": ("key", "file", "pattern"),
     "cost": ("measure", "key", "file", "pattern"),
-    "limits": ("timeout", "max_cost", "max_runs", "deadline", "output"),
+    "limits": ("timeout", "memory", "max_cost", "max_runs", "deadline", "output"),
 }
 
 
@@ -212,6 +213,7 @@ def _range(name: str, least: float = float("-inf")) -> Any:
 def _limits(table: TomlTable, *, timed: bool) -> ProgramLimits:
     return ProgramLimits(
         timeout=table.get("timeout", duration),
+        memory=table.get("memory", bytes_of),
         max_cost=table.get("max_cost", duration if timed else _positive),
         max_runs=table.get("max_runs", whole(1)),
         deadline=table.get("deadline", _deadline),

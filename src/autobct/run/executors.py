@@ -27,14 +27,21 @@ _CODES = re.compile(r"exit codes? of the workers are \{([^}]*)\}")
 
 
 class Threads(Generic[Outcome]):
-    """A thread for each run.  Threads cannot be ended: after `cancel` they run on, and nobody hears of them."""
+    """A thread for each run.  Threads cannot be ended: after `cancel` they run on, and nobody hears of them.
 
-    def __init__(self, jobs: int) -> None:
+    end: ends what the threads wait for, so that they come back; `cancel` then waits for them
+    """
+
+    def __init__(self, jobs: int, *, end: Callable[[], object] | None = None) -> None:
         self._ended: SimpleQueue[EndedRun[Outcome]] = SimpleQueue()
+        self._end, self._threads = end, list[threading.Thread]()
 
     def submit(self, number: int, run: Callable[[], Outcome]) -> None:
         """Start a run."""
-        threading.Thread(target=self._made, args=(number, run), name=f"autobct-run-{number + 1}", daemon=True).start()
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        name = f"autobct-run-{number + 1}"
+        self._threads.append(threading.Thread(target=self._made, args=(number, run), name=name, daemon=True))
+        self._threads[-1].start()
 
     def wait(self) -> EndedRun[Outcome]:
         """The next run to end."""
@@ -43,6 +50,10 @@ class Threads(Generic[Outcome]):
     def cancel(self) -> None:
         """Hear no more."""
         self._ended = SimpleQueue()
+        if self._end is not None:
+            self._end()
+            for thread in self._threads:
+                thread.join()
 
     def _made(self, number: int, run: Callable[[], Outcome]) -> None:
         ended = self._ended
@@ -57,8 +68,7 @@ class Processes(Generic[Outcome]):
 
     def __init__(self, jobs: int) -> None:
         self._make = _pool_of()
-        each = str(max(cores() // jobs, 1))
-        self._env = {name: os.environ.get(name, each) for name in _THREADS}
+        self._env = share_of_cores(jobs)
         self._idle: list[Any] = []
         self._busy: dict[int, Any] = {}
         self._jobs = jobs
@@ -98,6 +108,12 @@ class Processes(Generic[Outcome]):
             pool.shutdown(wait=False, kill_workers=True)
         for pool in pools:
             pool.shutdown(wait=True, kill_workers=True)
+
+
+def share_of_cores(jobs: int) -> dict[str, str]:
+    """How many threads linear algebra takes with so many runs side by side, unless the environment says otherwise."""
+    each = str(max(cores() // jobs, 1))
+    return {name: os.environ.get(name, each) for name in _THREADS}
 
 
 def _pool_of() -> Callable[..., Any]:

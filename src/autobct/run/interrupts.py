@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -36,14 +36,14 @@ class Interrupts:
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[Interrupts]:
+def interruptible(signals: Sequence[signal.Signals] = _SIGNALS) -> Iterator[Interrupts]:
     """Signals that would end this process are requests instead, in the main thread; elsewhere none come."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
-    ignored = {number for number in _SIGNALS if signal.getsignal(number) == signal.SIG_IGN}  # nohup
-    before = {number: signal.signal(number, interrupts.request) for number in _SIGNALS if number not in ignored}
+    ignored = {number for number in signals if signal.getsignal(number) == signal.SIG_IGN}  # nohup
+    before = {number: signal.signal(number, interrupts.request) for number in signals if number not in ignored}
     try:
         yield interrupts
     finally:

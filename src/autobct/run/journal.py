@@ -6,17 +6,28 @@ recognised and dropped; a journal that was changed in any other way is not belie
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from autobct.maps.store import write_file
+from autobct.tuning.guard import Guard
 
 NAME = "journal.jsonl"
 FORMAT = 1
 
+RESCUED = "journal.rescued.jsonl"
+"""What a journal held that was removed while it was written."""
+
+_FORKED = (
+    "this journal belongs to process {owner} and was copied into process {here} by a fork; "
+    "ask and tell in process {owner} only"
+)
+_BINARY = getattr(os, "O_BINARY", 0)  # Windows
 _CHECK = ', "check": "'
 _DIGITS = 32
 _MOST_BYTES = 1 << 28
@@ -27,37 +38,89 @@ class JournalError(ValueError):
 
 
 class Journal:
-    """A journal that is being written."""
+    """A journal that is being written, by one process and one thread at a time.
 
-    def __init__(self, path: Path, check: str) -> None:
-        self._check = check
-        self._file = open(path, "ab")  # noqa: SIM115 - open as long as the tuning runs
+    held: called before every line; raises if somebody else has the folder by now
+    """
+
+    def __init__(self, path: Path, check: str, size: int, held: Callable[[], object] = lambda: None) -> None:
+        self._path, self._check, self._size, self._held = path, check, size, held
+        self._guard, self._torn = Guard(), False
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | _BINARY)
 
     @classmethod
-    def start(cls, path: Path, **header: Any) -> Journal:
+    def start(cls, path: Path, held: Callable[[], object] = lambda: None, **header: Any) -> Journal:
         """A new journal: there with its first line, or not at all."""
-        line, check = _line({"kind": "header", "format": FORMAT, **header}, "")
+        line, check = chained({"kind": "header", "format": FORMAT, **header}, "")
         write_file(path, line)
-        return cls(path, check)
+        return cls(path, check, len(line), held)
 
     @classmethod
-    def resume(cls, path: Path) -> tuple[Journal, list[dict[str, Any]]]:
+    def resume(cls, path: Path, held: Callable[[], object] = lambda: None) -> tuple[Journal, list[dict[str, Any]]]:
         """Go on with a journal, and what stands in it; a line that was cut off is removed."""
         records, check, whole = _read(path)
         if whole != path.stat().st_size:
             os.truncate(path, whole)
-        return cls(path, check), records
+        return cls(path, check, whole, held), records
 
     def add(self, kind: str, **data: Any) -> None:
-        """One more line; it is on disk when this returns."""
-        line, self._check = _line({"kind": kind, **data}, self._check)
-        self._file.write(line)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """One more line; it is on disk when this returns.
+
+        OSError if it could not be written, e.g. on a full disk: the journal is then as before, and may be gone on with.
+        JournalError if the file was removed or changed by somebody else.
+        """
+        self._guard.check_owner(_FORKED)
+        with self._guard:
+            line, check = chained({"kind": kind, **data}, self._check)
+            self._held()
+            self._check_same(line)
+            self._write(line)
+            self._check, self._size = check, self._size + len(line)
 
     def close(self) -> None:
-        """No more lines."""
-        self._file.close()
+        """Write nothing more."""
+        with self._guard:
+            descriptor, self._file = self._file, -1
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _write(self, line: bytes) -> None:
+        if self._torn:
+            os.ftruncate(self._file, self._size)
+        self._torn, rest = True, line
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+                self._torn = False
+            raise
+        self._torn = False
+
+    def _check_same(self, line: bytes) -> None:
+        """JournalError if what is on disk is not what was written; all of it is then saved beside it."""
+        here = os.fstat(self._file)
+        try:
+            there: os.stat_result | None = os.stat(self._path)
+        except OSError:
+            there = None
+        if there is None or not os.path.samestat(here, there):
+            raise JournalError(
+                f"{str(self._path)!r} was removed or replaced while the tuning was running{self._saved(line)}"
+            )
+        if here.st_size != self._size and not self._torn:
+            raise JournalError(f"{str(self._path)!r} was changed by another process{self._saved(line)}")
+
+    def _saved(self, line: bytes) -> str:
+        """Save all lines, and the one that was to follow; half a sentence that says where."""
+        rescued = self._path.with_name(RESCUED)
+        try:
+            write_file(rescued, os.pread(self._file, self._size, 0) + line)
+        except OSError as error:
+            return f", and what it held could not be saved: {error.strerror}"
+        return f"; all it held is in {RESCUED!r} beside it: rename that to {self._path.name!r} to continue"
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
@@ -69,12 +132,15 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], str, int]:
     """Records, the last fingerprint, and how many bytes are whole lines."""
     records: list[dict[str, Any]] = []
     check, whole = "", 0
-    for number, line in enumerate(_bytes(path).splitlines(keepends=True), start=1):
-        found = _checked(line, check) if line.endswith(b"\n") else None
+    for number, line in enumerate(lines_of(journal_bytes(path)), start=1):
+        found = checked(line, check) if line.endswith(b"\n") else None
         if found is None and not line.endswith(b"\n") and records:
             break  # the last line, cut off
         if found is None:
-            raise JournalError(f"{str(path)!r} was changed or damaged in line {number}; restore the original file")
+            raise JournalError(
+                f"{str(path)!r} was changed or damaged in line {number}; "
+                f"restore the original file, or keep what is sound with: autobct repair {str(path.parent)!r}"
+            )
         record, check = found
         records.append(record)
         whole += len(line)
@@ -87,7 +153,8 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], str, int]:
     return records, check, whole
 
 
-def _bytes(path: Path) -> bytes:
+def journal_bytes(path: Path) -> bytes:
+    """The bytes of a journal; JournalError if they cannot be read, or are far too many."""
     try:
         if not path.is_file():
             raise JournalError(f"there is no journal {str(path)!r}")
@@ -98,13 +165,20 @@ def _bytes(path: Path) -> bytes:
         raise JournalError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
 
-def _line(record: dict[str, Any], check: str) -> tuple[bytes, str]:
-    body = json.dumps(record)
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines, each with its end; the last one without if it was cut off.  Only a newline ends a line."""
+    *whole, rest = data.split(b"\n")
+    return [line + b"\n" for line in whole] + ([rest] if rest else [])
+
+
+def chained(record: Mapping[str, Any], check: str) -> tuple[bytes, str]:
+    """A line that follows others, and its fingerprint.  check: the fingerprint of the line before."""
+    body = json.dumps(dict(record))
     check = _fingerprint(body, check)
     return f'{body[:-1]}{_CHECK}{check}"}}\n'.encode(), check
 
 
-def _checked(line: bytes, check: str) -> tuple[dict[str, Any], str] | None:
+def checked(line: bytes, check: str) -> tuple[dict[str, Any], str] | None:
     """A line's record and fingerprint; None if it is not what was written after the lines before it."""
     try:
         body, found, rest = line.decode().rpartition(_CHECK)

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from autobct.run.codec import CodecError, decision_of, encoded, same
+import numpy as np
+
+from autobct.run.codec import ROUNDING, CodecError, alike, decision_of
 from autobct.run.config import parse
 from autobct.run.journal import JournalError
 from autobct.run.program_settings import ProgramSettings, SettingsError
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
+from autobct.tuning.memory import is_candidate
 from autobct.tuning.settings import versions
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 
 Record = Mapping[str, Any]
+
+VERIFIED = 10
+"""The last runs of a journal, which are decided again when it is opened: all of thousands would take a minute."""
+
+LIMITED = ("max_runs", "max_cost", "deadline", "failing", "nothing left")
+"""Reasons to stop that say nothing of what a decision would be."""
 
 _DAMAGED = "the journal is inconsistent"
 
@@ -30,11 +39,13 @@ class JournalReplay:
     tuner:      one with all of these runs
     decisions:  before each run, and those after them: runs without an outcome, or to stop
     wall:       seconds of wall time in all runs
+    note:       a sentence if a run would be decided otherwise now; it counts as it was made
     """
 
     tuner: Tuner
     decisions: tuple[Decision, ...]
     wall: float
+    note: str = ""
 
     @property
     def stopped(self) -> Stop | None:
@@ -65,47 +76,57 @@ def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
 
     Of runs without an outcome the last one is still to be asked for, and all others are under way: decisions after them
     counted on them.
-    verify: let it decide everything again, and hold each decision, to the last bit, against the one that was made
+    verify: let it decide the last few runs again, and note where it would train with other params now
     """
+    made = sum(record.get("kind") == "told" for record in records)
+    verify = verify and not was_repaired(records)
     try:
-        told = _Replaying(records[0], verify=verify)
+        told = _Replaying(records[0])
         for record in records:
-            told.take(record)
+            told.take(record, verify=verify and told.made >= made - VERIFIED)
         return told.all
     except (CodecError, SettingsError, KeyError, TypeError) as error:
         raise JournalError(f"{_DAMAGED}: {error}") from None
 
 
+def was_repaired(records: Sequence[Record]) -> bool:
+    """Whether lines are missing, so that decisions after them cannot be made again."""
+    return any(record.get("kind") == "repaired" for record in records)
+
+
 class _Replaying:
     """A tuner that is being told, record by record."""
 
-    def __init__(self, header: Record, *, verify: bool) -> None:
+    def __init__(self, header: Record) -> None:
         self._header = header
         settings = settings_in(header)
         self._tuner, self._timed = tuner_of(settings), settings.measure == "wall"
         self._decisions: list[Decision] = []
         self._asked: Record | None = None  # the last one; others were asked for after those before it
-        self._verify = verify
         self._stop: Stop | None = None
         self._wall = 0.0
+        self._note = ""
+
+    @property
+    def made(self) -> int:
+        return len(self._decisions)
 
     @property
     def all(self) -> JournalReplay:
         last: list[Decision] = [*self._tuner.under_way]
         if self._asked is not None:
             last.append(self._train(self._asked))
-        return JournalReplay(
-            self._tuner, (*self._decisions, *last, *(() if self._stop is None else (self._stop,))), self._wall
-        )
+        stop = () if self._stop is None else (self._stop,)
+        return JournalReplay(self._tuner, (*self._decisions, *last, *stop), self._wall, self._note)
 
-    def take(self, record: Record) -> None:
+    def take(self, record: Record, *, verify: bool) -> None:
         kind = record["kind"]
         if kind == "asked":
             if self._asked is not None and self._asked["decision"]["trial"] != record["decision"]["trial"]:
-                self._start()
+                self._start(verify=verify)
             self._asked, self._stop = record, None  # the same run again: the tuning was continued before it
         elif kind == "told":
-            self._start()
+            self._start(verify=verify)
             self._take_run(record)
         elif kind == "charged":
             self._tuner.charge(record["cost"])
@@ -113,21 +134,20 @@ class _Replaying:
             self._asked = None
         elif kind == "stopped":
             self._asked, self._stop = None, self._decoded(record, Stop)
+        elif kind == "forgiven":
+            self._tuner.forgive()
         elif kind == "resumed":  # with other limits, which may decide otherwise from here on
             before, self._tuner = self._tuner, tuner_of(settings_in(record))
-            self._tuner.replay(before.history)
-            self._tuner.charge_as(before)
-            for train in before.under_way:
-                self._tuner.adopt(train)
+            self._tuner.restore(before.memory)
 
-    def _start(self) -> None:
+    def _start(self, *, verify: bool) -> None:
         """The run that was asked for last is under way from here on."""
         if self._asked is None:
             return
         decision = self._train(self._asked)
-        if self._verify:
-            self._check(decision, self._asked)
-        self._tuner.adopt(decision)
+        if verify:
+            self._note = self._note or differing(self._tuner, decision, self._asked, self._header)
+        self._tuner.adopt(placed(self._tuner, decision))
         self._tuner.charge(self._asked["charge"], deciding=self._timed)
         self._asked = None
 
@@ -139,14 +159,6 @@ class _Replaying:
         self._tuner.tell(decision, run.score, run.cost, error=run.error)
         self._decisions.append(decision)
         self._wall += float(told["wall"])
-
-    def _check(self, recorded: Train, asked: Record) -> None:
-        left, waiting = asked["left"], asked.get("waiting")
-        again = self._tuner.peek(
-            None if left is None else Left(**left), None if waiting is None else Waiting(**waiting)
-        )
-        if not isinstance(again, Train) or not same(encoded(again), encoded(recorded)):
-            raise JournalError(otherwise(recorded.trial, self._header))
 
     def _train(self, record: Record) -> Train:
         found = self._decoded(record, Train)
@@ -178,11 +190,32 @@ def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: 
     )
 
 
-def otherwise(trial: int, header: Record) -> str:
-    """Why a decision may come out otherwise than it did: the numbers are computed with something else."""
+def placed(tuner: Tuner, train: Train) -> Train:
+    """A recorded run as one of the tuner's: at the candidate that it is but for rounding, or as one more candidate."""
+    problem = tuner.memory.problem
+    if is_candidate(problem, train.control):
+        return train
+    if train.control.shape == (problem.space.dim,):
+        apart = np.abs(problem.controls - train.control).max(axis=-1)
+        if apart.min() <= ROUNDING:
+            return replace(train, control=problem.controls[int(apart.argmin())].copy())
+    tuner.admit(train.control)
+    return train
+
+
+def differing(tuner: Tuner, recorded: Train, asked: Record, header: Record) -> str:
+    """A sentence if the tuner would train with other params now, as it is computed with something else; else "".
+
+    asked: the record of the decision, with what it depended on besides the runs
+    """
+    left, waiting = asked["left"], asked.get("waiting")
+    again = tuner.peek(None if left is None else Left(**left), None if waiting is None else Waiting(**waiting))
+    if alike(again, recorded) or (isinstance(again, Stop) and again.reason in LIMITED):
+        return ""
     then, now = header.get("versions", {}), versions()
     other = [f"{name} was {then.get(name)} and is {now[name]}" for name in now if then.get(name) != now[name]]
-    reason = "; ".join(other) or "the machine computes otherwise"
+    reason = "; ".join(other) or "by another policy, or on another machine"
     return (
-        f"run {trial + 1} would be decided differently now ({reason}); continue with the versions it was started with"
+        f"Run {recorded.trial + 1} would be decided differently now ({reason}). It counts as it was made, and the "
+        f"tuning continues from there."
     )

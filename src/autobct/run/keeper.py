@@ -10,6 +10,7 @@ Run by path with `python -I -S`: it knows the standard library and two files bes
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import selectors
@@ -29,8 +30,7 @@ else:
 
 _CHUNK = 1 << 16
 _POLL = 0.02  # seconds between two looks at who is still alive, while ending
-_WATCH = 0.2  # and at the processor time used, where that is limited
-_UNKILLABLE = 5.0  # seconds after SIGKILL in which a process must have ended
+_WATCH = 0.2  # and at the processor time and memory used, where these are limited
 
 
 class Keeper:
@@ -80,7 +80,7 @@ class Keeper:
         self._grace = 0.0
 
     def _start(self) -> None:
-        order = self._order
+        order, keeper = self._order, os.getpid()
         self._program = subprocess.Popen(
             order["argv"],
             cwd=order["directory"],
@@ -89,7 +89,8 @@ class Keeper:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=lambda: processes.die_with_parent(signal.SIGKILL),  # safe: there is one thread
+            pass_fds=order["descriptors"],
+            preexec_fn=lambda: processes.die_with_parent(signal.SIGKILL, keeper),  # safe: there is one thread
         )
         for name, pipe in (("stdout", self._program.stdout), ("stderr", self._program.stderr)):
             assert pipe is not None
@@ -98,18 +99,31 @@ class Keeper:
 
     def _watch(self, started: float) -> None:
         """Until the program ends, or has to be ended."""
-        timeout, most_cpu = self._order["timeout"], self._order["most_cpu"]
+        timeout = self._order["timeout"]
+        watched = [limit for limit in ("most_memory", "most_cpu") if self._order[limit] is not None]
+        look = started
         while self._exit is None and self._why is None:
             left = None if timeout is None else started + timeout - time.perf_counter()
             if left is not None and left <= 0:
                 self._why = "timeout"
                 return
-            if most_cpu is not None:
-                if self._cpu() > most_cpu:
-                    self._why = "most_cpu"
+            if watched and time.perf_counter() >= look:
+                if any(self._is_over(limit) for limit in watched):
                     return
-                left = _WATCH if left is None else min(left, _WATCH)
+                look = time.perf_counter() + _WATCH
+            if watched:
+                left = min(math.inf if left is None else left, max(look - time.perf_counter(), 0.0))
             self._step(left)
+
+    def _is_over(self, limit: str) -> bool:
+        most = float(self._order[limit])
+        used = self._cpu() if limit == "most_cpu" else processes.memory_of(self._family(), most)
+        if used <= most:
+            return False
+        self._why = self._why or limit
+        if limit == "most_memory":
+            self._grace = 0.0  # it would go on growing
+        return True
 
     def _step(self, wait: float | None) -> bool:
         """Serve what has come in, after at most `wait` seconds; whether anything had."""
@@ -157,7 +171,7 @@ class Keeper:
 
     def _end(self) -> int:
         """End all that is left of it, politely and then not; how many could not be ended."""
-        for number, patience in ((signal.SIGTERM, None), (signal.SIGKILL, _UNKILLABLE)):
+        for number, patience in ((signal.SIGTERM, None), (signal.SIGKILL, processes.UNKILLABLE)):
             begun, told = time.perf_counter(), set[int]()
             while members := self._family():
                 if time.perf_counter() - begun > (self._grace if patience is None else patience):
@@ -180,7 +194,7 @@ class Keeper:
         for key in list(self._selector.get_map().values()):
             if key.data in ("wake", "tuner"):
                 self._selector.unregister(key.fileobj)
-        until = time.perf_counter() + _UNKILLABLE
+        until = time.perf_counter() + processes.UNKILLABLE
         while self._selector.get_map() and time.perf_counter() < until and self._step(0.0):
             pass
 

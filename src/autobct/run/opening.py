@@ -12,7 +12,9 @@ from typing import Any
 from autobct.run.job import Job
 from autobct.run.journal import NAME, Journal, JournalError, read_journal
 from autobct.run.journal_replay import JournalReplay, replay, tuner_of
-from autobct.run.lock import locked
+from autobct.run.lock import Lock, locked
+from autobct.run.process import GRACE
+from autobct.run.processes import end_all, marked
 from autobct.run.program_settings import SettingsError, differences
 from autobct.run.recorded import recorded_settings
 from autobct.tuning.settings import versions
@@ -24,12 +26,12 @@ class OpenedFolder:
 
     journal:  to be written on
     again:    what stood in it already
-    lock:     the descriptor of the lock
+    lock:     of the folder
     """
 
     journal: Journal
     again: JournalReplay
-    lock: int
+    lock: Lock
 
 
 @contextlib.contextmanager
@@ -44,7 +46,8 @@ def opened(job: Job, *, fresh: bool) -> Iterator[OpenedFolder]:
     except OSError as error:
         raise JournalError(f"the folder {str(job.folder)!r} cannot be used: {error.strerror}") from None
     with locked(job.folder) as lock:
-        journal, records = _journal(job)
+        end_all(lambda: marked(f"{lock.mark}:"), GRACE)  # what outlived a tuner and a keeper that were killed
+        journal, records = _journal(job, lock)
         with contextlib.closing(journal):
             yield OpenedFolder(journal, replay(records, verify=True), lock)
 
@@ -59,12 +62,12 @@ def standing(job: Job) -> JournalReplay:
     return replay([*records, {"kind": "resumed", **job.said}], verify=False)
 
 
-def _journal(job: Job) -> tuple[Journal, list[dict[str, Any]]]:
+def _journal(job: Job, lock: Lock) -> tuple[Journal, list[dict[str, Any]]]:
     path = job.folder / NAME
     if not path.exists():
         header = {**job.said, "settings": job.settings.digest, "seed": job.settings.seed, "versions": versions()}
-        return Journal.start(path, **header), [{"kind": "header", **header}]
-    journal, records = Journal.resume(path)
+        return Journal.start(path, lock.check, **header), [{"kind": "header", **header}]
+    journal, records = Journal.resume(path, lock.check)
     with contextlib.ExitStack() as unless_refused:
         unless_refused.callback(journal.close)
         if "toml" not in records[0]:

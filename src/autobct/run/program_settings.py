@@ -40,13 +40,14 @@ class Program:
 class ProgramLimits:
     """What may be changed before continuing a tuning, for it changes no run that was made.
 
-    timeout:   seconds a single training may take
+    timeout:   seconds a single training may take;  memory: bytes of memory that it may use
     max_cost, max_runs:  hard caps as in `autobct.tune`
     deadline:  seconds from each start of `autobct run`, or a moment
     output:    bytes of each output stream that are kept
     """
 
     timeout: float | None = None
+    memory: float | None = None
     max_cost: float | None = None
     max_runs: int | None = None
     deadline: float | datetime | None = None

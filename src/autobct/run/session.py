@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -16,9 +16,11 @@ from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of
 from autobct.run.opening import OpenedFolder, opened
-from autobct.run.process import INTERRUPTED
+from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE
+from autobct.run.process import Waiting as Slow
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.standing import incumbent_score
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
@@ -32,6 +34,17 @@ from autobct.tuning.units.limits import Deadline, Left
 _RESULT = "result.json"
 CAPS = ("max_runs", "max_cost", "deadline")
 
+FORGIVEN = ("failing", "same failure", "no score")
+"""Reasons to stop that say that the params are not the cause."""
+
+HANGING = 600.0
+"""Seconds after which a run without a timeout is said to take long, and again after twice as many."""
+
+WAIT = 60.0
+"""Seconds in which a program that cannot be started may come back."""
+
+_RETRY = 1.0  # seconds between two tries to start it
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ending:
@@ -43,14 +56,14 @@ class Ending:
 
     @property
     def code(self) -> int:
-        """The exit code: 0 not worth it, 1 gave up on failures, 3 no run finished, 4 a cap, 130 interrupted."""
+        """The exit code: 0 not worth it, 1 gave up or could not start, 3 no run finished, 4 a cap, 130 interrupted."""
         if self.stop is None:
             return 130
         if self.tuner.best is None:
             return 3
         if self.stop.reason in CAPS:
             return 4
-        return 1 if self.stop.reason == "failing" else 0
+        return 1 if self.stop.reason in ("failing", NOT_STARTED) else 0
 
 
 def tune_program(job: Job, heard: Listeners, *, fresh: bool = False, jobs: int = 1) -> Ending:
@@ -79,14 +92,15 @@ class Session:
         self._running: dict[int, tuple[float, Train]] = {}
         self._executor: Executor[TrialOutcome] = Here() if jobs == 1 else Threads(jobs)
         self._trainer = job.trainer(interrupts, folder.lock)
+        self._note, self._lost = folder.again.note, set[int]()
         told = job.settings.limits.deadline
         self._deadline = None if told is None else Deadline.of(told)
 
     def go_on(self) -> Ending:
         """Ask, run, tell, until it stops; what is running then is waited for and counted."""
         if self._tuner.history:
-            made = len(self._tuner.history)
-            self._heard.tell(self._tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
+            self._say(f"Continuing after {count(len(self._tuner.history))}. {self._note}".rstrip())
+        self._forgive()
         if self._again:
             self._journal.add("again", trials=[train.trial for train in self._again], at=_now())
         ended: Stop | None = None
@@ -115,9 +129,7 @@ class Session:
                 decision = self._again.pop(0) if self._again else self._ask()
             if isinstance(decision, Stop):
                 return decision
-            allowance = self._allowance()
-            self._running[decision.trial] = (time.perf_counter(), decision)
-            self._executor.submit(decision.trial, partial(self._trainer.train, decision, allowance))
+            self._submit(decision)
         return None
 
     def _ask(self) -> Decision:
@@ -141,29 +153,82 @@ class Session:
             return None
         return waiting_for(self._running.values(), time.perf_counter(), self._jobs)
 
+    def _forgive(self) -> None:
+        """Failures that ended the tuning are not held against their params: who calls again has mended the cause."""
+        stopped = self._was_stopped
+        if stopped is not None and stopped.reason in FORGIVEN and (runs := self._tuner.forgive()):
+            self._journal.add("forgiven", runs=runs, at=_now())
+            self._say(
+                f"The last {count(runs)} failed and ended the tuning; they are not held against their parameters."
+            )
+
     def _take(self, ended: EndedRun[TrialOutcome]) -> Stop | None:
         """What came of a run; why the tuning ends with it, if it does."""
         _, decision = self._running.pop(ended.number)
         if ended.outcome is None:
             raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
         outcome = ended.outcome
+        if outcome.capped == LOST and decision.trial in self._lost:
+            outcome = replace(outcome, error=f"{TWICE}: {outcome.error}", capped=None)
         if outcome.capped is not None:
-            self._charge(decision, outcome)
-            stop = None if outcome.capped == INTERRUPTED else self._tuner.peek(Left(0.0, outcome.capped))
-            assert stop is None or isinstance(stop, Stop)
-            return stop
+            return self._cut_short(decision, outcome)
         self._journal.add("told", trial=decision.trial, **asdict(outcome), at=_now())
         run = run_of(self._tuner, decision, outcome.score, outcome.cost, outcome.error)
         self._heard.news(self._tuner, self._tuner.tell(decision, run.score, run.cost, error=run.error))
         self._wall += outcome.wall
         for note in outcome.notes:
-            self._heard.tell(self._tuner, Note(len(self._tuner.history) - 1, "run", f"Run {run.trial + 1}: {note}."))
+            self._say(f"Run {run.trial + 1}: {note}.")
         return self._hopeless(outcome)
 
-    def _charge(self, decision: Train, outcome: TrialOutcome) -> None:
-        """For a run that was capped, not by its own fault: its cost is charged, and it is still to be made."""
+    def _cut_short(self, decision: Train, outcome: TrialOutcome) -> Stop | None:
+        """A run that ended, not by its own fault: its cost is charged, and it is still to be made.
+
+        One that was killed from outside is made again once.
+        """
         self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, at=_now())
         self._tuner.charge(outcome.cost)
+        if outcome.capped == LOST:
+            self._lost.add(decision.trial)
+            number = decision.trial + 1
+            self._say(f"Run {number} was {outcome.error}, not by its own doing as far as we know: it is made again.")
+            self._submit(decision)
+            return None
+        if outcome.capped == INTERRUPTED or (outcome.capped == NOT_STARTED and self._interrupts.count):
+            return None
+        if outcome.capped == NOT_STARTED:
+            return Stop(NOT_STARTED, len(self._tuner.history), incumbent_score(self._tuner.memory))
+        stop = self._tuner.peek(Left(0.0, str(outcome.capped)))
+        assert isinstance(stop, Stop)
+        return stop
+
+    def _submit(self, decision: Train) -> None:
+        allowance = self._allowance()
+        self._running[decision.trial] = (time.perf_counter(), decision)
+        self._executor.submit(decision.trial, partial(self._trained, decision, allowance))
+
+    def _trained(self, decision: Train, allowance: Allowance) -> TrialOutcome:
+        """The outcome of a run, in the thread where it is made; one that cannot start is waited for."""
+        slow = Slow(partial(self._say_waiting, decision.trial + 1), HANGING)
+        outcome = self._trainer.train(decision, allowance, slow)
+        if outcome.capped == NOT_STARTED and WAIT > 0.0:
+            self._say(f"Run {decision.trial + 1} could not be started: {outcome.error}. Trying again for {WAIT:g} s.")
+            until = time.monotonic() + WAIT
+            while outcome.capped == NOT_STARTED and time.monotonic() < until and not self._interrupts.count:
+                time.sleep(min(_RETRY, WAIT))
+                outcome = self._trainer.train(decision, self._allowance(decision), slow)
+        return outcome
+
+    def _say(self, text: str) -> None:
+        self._heard.tell(self._tuner, Note(len(self._tuner.history) - 1, "run", text))
+
+    def _say_waiting(self, number: int, seconds: float) -> None:
+        """A program may hang, and without a limit nobody would ever know."""
+        if self._job.settings.limits.timeout is None:
+            self._say(
+                f"Run {number} has been running for {seconds:.0f} s, and no timeout is set. "
+                f'If it hangs, press Ctrl-C, write timeout = "1h" under [limits] in {self._job.path}, and run the same '
+                f"command."
+            )
 
     def _hopeless(self, outcome: TrialOutcome) -> Stop | None:
         """The end of a tuning whose program fails for every params, as far as anybody can tell."""
@@ -196,10 +261,10 @@ class Session:
             return Left(seconds, "deadline")
         return Left(seconds * cost / self._wall, "deadline") if cost > 0.0 and self._wall > 0.0 else None
 
-    def _allowance(self) -> Allowance:
-        """What the program may take while it runs."""
-        settings, total = self._job.settings, self._tuner.total_cost
-        total += math.fsum(train.expected_cost for _, train in self._running.values())
+    def _allowance(self, decision: Train | None = None) -> Allowance:
+        """What the program may take while it runs, beside the others under way.  decision: its own, if it is one."""
+        settings, others = self._job.settings, [train for _, train in list(self._running.values())]
+        total = self._tuner.total_cost + math.fsum(train.expected_cost for train in others if train is not decision)
         most = math.inf if settings.limits.max_cost is None else max(settings.limits.max_cost - total, 0.0)
         until = math.inf if self._deadline is None else max(self._deadline.left(), 0.0)
         wall = most if self._timed else math.inf

@@ -7,19 +7,23 @@ import json
 import math
 import os
 import shlex
+import shutil
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from autobct.run.interrupts import Interrupts
 from autobct.run.last_words import last_words
-from autobct.run.process import TIMEOUT, Ended, Order, run_program
+from autobct.run.lock import Lock
+from autobct.run.process import NOT_STARTED, OWN_LIMITS, TIMEOUT, Ended, Order, Waiting, run_program
 from autobct.run.program_settings import Program, ProgramSettings
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.template import as_text, filled, has_all
 from autobct.tuning.decide.decision import Train
+
+_PARAMS = "params.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,8 @@ class TrialOutcome:
 
     score, error:  one of them is None
     wall:          seconds it took
-    capped:        what ended it before its own end though it was not its fault: a cap, or an interruption
+    capped:        what ended it before its own end though it was not its fault: a cap, an interruption, or that it was
+                   killed from outside or could not be started
     notes:         sentences about what else there is to know
     fault:         what is wrong for all params, as far as one run can tell: "output" if the program ended well and
                    printed no number, "program" if it failed; "" if it was too slow, or has diverged
@@ -70,8 +75,8 @@ class Once:
 class Trainer:
     """Runs the program of some settings.
 
-    directory:         where the program runs;  folder: where its output is kept
-    interrupts, hold:  as in `run_program`
+    directory:  where the program runs;  folder: where its output is kept
+    lock:       of that folder;  interrupts: as in `run_program`
     """
 
     def __init__(
@@ -80,10 +85,12 @@ class Trainer:
         directory: Path,
         folder: Path,
         interrupts: Interrupts | None = None,
-        hold: int | None = None,
+        lock: Lock | None = None,
     ) -> None:
         self._settings, self._directory, self._folder = settings, directory, folder
-        self._interrupts, self._hold = interrupts, hold
+        self._kept: dict[str, Any] = {"interrupts": interrupts}
+        if lock is not None:
+            self._kept |= {"hold": lock.descriptor, "mark": lock.mark}
 
     def place(self, trial: int) -> Path:
         """The folder of a run, counted from 0 inside and from 1 on disk."""
@@ -93,8 +100,11 @@ class Trainer:
         """The command of a run as one would type it."""
         return shlex.join(self._order(decision, 1, Allowance()).argv)
 
-    def train(self, decision: Train, allowance: Allowance) -> TrialOutcome:
-        """All trainings of one run.  If some of the repeats finish, the run has; the others are only paid for."""
+    def train(self, decision: Train, allowance: Allowance, waiting: Waiting | None = None) -> TrialOutcome:
+        """All trainings of one run.  If some of the repeats finish, the run has; the others are only paid for.
+
+        waiting: as in `run_program`
+        """
         self._prepare(decision)
         trainings: list[Once] = []
         for repeat in range(1, self._settings.program.repeats + 1):
@@ -103,7 +113,7 @@ class Trainer:
                 allowance.cpu - sum(once.ended.cpu for once in trainings),
                 allowance.seconds_reason,
             )
-            trainings.append(self._once(decision, repeat, spent))
+            trainings.append(self._once(decision, repeat, spent, waiting))
             if trainings[-1].ended.capped is not None:
                 break
         return self._together(trainings, decision)
@@ -111,25 +121,27 @@ class Trainer:
     def _prepare(self, decision: Train) -> None:
         """An empty folder for the run; what an interrupted try left there is moved aside."""
         place = self.place(decision.trial)
-        if place.exists():
+        if place.exists() and _is_untouched(place):
+            shutil.rmtree(place)
+        elif place.exists():
             number = 1
             while (aside := place.with_name(f"{place.name}.interrupted-{number}")).exists():
                 number += 1
             place.rename(aside)
         place.mkdir(parents=True)
-        (place / "params.json").write_text(_params_json(decision) + "\n", "utf-8")
+        (place / _PARAMS).write_text(_params_json(decision) + "\n", "utf-8")
 
-    def _once(self, decision: Train, repeat: int, allowance: Allowance) -> Once:
+    def _once(self, decision: Train, repeat: int, allowance: Allowance, waiting: Waiting | None) -> Once:
         settings = self._settings
         order = self._order(decision, repeat, allowance)
         values = self._values(decision, repeat)
         readings = (settings.score, settings.cost)
         before = {reading.what: Stamp.of(self._file(reading, values, order)) for reading in readings}
-        ended = run_program(order, interrupts=self._interrupts, hold=self._hold)
+        ended = self._run(order, waiting)
         measured = {"wall": ended.wall, "cpu": ended.cpu}.get(settings.measure)
         if ended.failure is not None:
             said = self._last_words(decision, order, repeat) if ended.by_itself else ""
-            fault = "" if ended.failure.endswith(TIMEOUT) else "program"
+            fault = "" if ended.failure.endswith(OWN_LIMITS) else "program"
             return Once(score=None, cost=measured, error=ended.failure + said, ended=ended, fault=fault)
         cost = measured
         try:
@@ -147,6 +159,13 @@ class Trainer:
                 ended=ended,
                 fault="" if isinstance(missing, NotFiniteError) else "output",
             )
+
+    def _run(self, order: Order, waiting: Waiting | None) -> Ended:
+        """The program; one whose name depends on the params and that is not there has failed like any other."""
+        ended = run_program(order, waiting=waiting, **self._kept)
+        if ended.capped == NOT_STARTED and "{" in self._settings.program.command[0]:
+            return replace(ended, capped=None)
+        return ended
 
     def _last_words(self, decision: Train, order: Order, repeat: int) -> str:
         """What the program wrote on stderr before it failed, without what [env] gave it."""
@@ -177,6 +196,7 @@ class Trainer:
             timeout_reason=TIMEOUT if own else allowance.seconds_reason,
             most_cpu=_finite(allowance.cpu),
             cpu_reason="max_cost",
+            most_memory=settings.limits.memory,
             most_output=settings.limits.output,
         )
 
@@ -185,7 +205,7 @@ class Trainer:
         return {
             **{name: as_text(value) for name, value in decision.params.items()},
             "params_json": _params_json(decision),
-            "params_file": str(place / "params.json"),
+            "params_file": str(place / _PARAMS),
             "run_dir": str(place),
             "run": str(decision.trial + 1),
             "repeat": str(repeat),
@@ -208,6 +228,11 @@ class Trainer:
         return TrialOutcome(
             score=None, cost=cost, error=failed[-1], wall=wall, notes=notes, capped=capped, fault=trainings[-1].fault
         )
+
+
+def _is_untouched(place: Path) -> bool:
+    """Whether a program that was to run there never started: it has printed and written nothing."""
+    return all(file.name == _PARAMS or (file.is_file() and not file.stat().st_size) for file in place.iterdir())
 
 
 def _environment(program: Program, values: Mapping[str, str]) -> dict[str, str]:

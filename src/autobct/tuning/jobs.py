@@ -11,6 +11,8 @@ from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.executor import Executor, Here
 from autobct.tuning.history import Run
+from autobct.tuning.isolation import Isolation
+from autobct.tuning.training import TrainingFunction
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 from autobct.tuning.windows import window
@@ -40,12 +42,20 @@ class Alone:
         self.tuner.charge(cost, deciding=deciding)
 
 
-def executor_of(jobs: int, backend: Backend) -> Executor[Any]:
-    """What makes so many runs at once; one at a time is made in the calling thread."""
-    if jobs == 1:
-        return Here()
-    made: Executor[Any] = window(backend)(jobs)
-    return made
+def with_executor(
+    train: TrainingFunction, isolation: Isolation | None, jobs: int, backend: Backend
+) -> tuple[TrainingFunction, Executor[Any]]:
+    """The training function, and what makes so many runs of it at once; one at a time is made in the calling thread.
+
+    Isolated trainings have a process each whatever the backend: threads wait for them, and `cancel` ends them.
+    """
+    made: Executor[Any]
+    if isolation is not None:
+        isolated = window("isolated")(train, isolation, jobs)
+        made = Here() if jobs == 1 else window("threads")(jobs, end=isolated.end)
+        return isolated, made
+    made = Here() if jobs == 1 else window(backend)(jobs)
+    return train, made
 
 
 def check_call(train: object, repeats: object, on_failure: object) -> None:

@@ -13,13 +13,13 @@ from autobct.tuning.executor import EndedRun, Executor, WorkerLostError
 from autobct.tuning.history import Run
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result, TuningError, count
+from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.training import (
     OneTraining,
     Times,
     Trained,
     Training,
     TrainingFunction,
-    WrongReturnError,
     summed_up,
     the_same_again,
 )
@@ -127,9 +127,8 @@ class _Loop:
         outcome = self._outcome(ended, decision, started)
         run = told_run(self.asked, decision, outcome)
         self.cause = outcome.cause or self.cause
-        due = self.times.due(self.tuner)
-        if due is not None:
-            self.asked.charge(due, deciding=self.tuner.charged > 0.0)
+        for cost, deciding in self.times.due(self.tuner):
+            self.asked.charge(cost, deciding=deciding)
         self.heard.news(self.tuner, run)
         if hopeless := why_hopeless(outcome, self.tuner.history, self.order.on_failure):
             so_far = None if self.tuner.best is None else self.result(hopeless)

@@ -10,17 +10,19 @@ from fractions import Fraction
 import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
+from autobct.belief.gaussian import Belief
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Note, Run
 from autobct.tuning.model.alarm import Alarm, Watch, raised, surprise, watched
 from autobct.tuning.model.estimate import estimated_score, score_at
-from autobct.tuning.model.posterior import Learned, extended
+from autobct.tuning.model.posterior import Learned, extended, learned
 from autobct.tuning.problem import ScaledProblem, deciding_for
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import notes_of
 from autobct.value.simulate import KEPT
 
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
+_LARGEST = 1e150  # cost of a run: what can be squared
 _REMEMBERED = 64  # models that are candidates for being returned, where candidates are renewed
 
 
@@ -34,6 +36,7 @@ class Memory:
     finished:  place of a control -> its last finished run, in order of training; of very many only the best
     excluded:  places of controls whose run failed
     notes:     what there was to say of runs that left a range;  alarm, watch: the first alarm, and the evidence so far
+    forgiven:  places in `runs` of failures that were not the fault of their params: only their cost counts
     asked:     runs asked for;  heard: runs told before the last decision
     deciding:  cost of all decisions, and their number
     charged:   cost besides the runs;  spent: their cost, exact, so that the order of adding makes no difference
@@ -52,6 +55,7 @@ class Memory:
     charged: float = 0.0
     deciding: tuple[float, int] = (0.0, 0)
     spent: Fraction = Fraction(0)
+    forgiven: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, problem: ScaledProblem) -> Memory:
@@ -62,6 +66,13 @@ class Memory:
     def problem(self) -> ScaledProblem:
         """What is tuned, with the ranges that the runs so far have shown."""
         return self.known.problem
+
+    @property
+    def counted(self) -> tuple[Run, ...]:
+        """The runs that say something of their params: all but those that were forgiven."""
+        if not self.forgiven:
+            return self.runs
+        return tuple(run for number, run in enumerate(self.runs) if number not in self.forgiven)
 
     @property
     def total_cost(self) -> float:
@@ -116,7 +127,7 @@ class Memory:
     def told(self, run: Run) -> Memory:
         """After a run was told, one that was asked for or one that was made before."""
         number, place = len(self.runs), place_of(run.control)
-        before, known = extended(self.known, self.runs, run)
+        before, known = extended(self.known, self.counted, run)
         watch, alarm = self._watched(before, run)
         finished = {key: told for key, told in self.finished.items() if key != place or run.score is None}
         return replace(
@@ -138,6 +149,35 @@ class Memory:
         problem = self.problem
         stated = replace(problem.stated, noise=finite_number(noise, "score_noise", least=0.0))
         return replace(self, known=replace(self.known, problem=replace(problem, stated=stated)))
+
+    def learning(self, run: Run) -> Memory:
+        """As `told`; a run with a score that nothing can be learned from, as no number is so large, has failed."""
+        if run.cost > _LARGEST:
+            error = run.error or f"cost {run.cost:.4g} cannot be learned from; it counts as {_LARGEST:g}"
+            run = replace(run, score=None, error=error, cost=_LARGEST)
+        try:
+            after = self.told(run)
+            if run.score is None or _is_finite(after.known.belief):
+                return after
+            reason = "the estimates would not be finite"
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as wrong:
+            if run.score is None:
+                raise
+            reason = str(wrong)
+        error = f"score {run.score:.4g} at a cost of {run.cost:.4g} cannot be learned from: {reason}"
+        return self.told(replace(run, score=None, error=error))
+
+    def forgiving(self) -> Memory:
+        """Without the last failures in a row, which count only for what they cost."""
+        number = len(self.runs)
+        while number and self.runs[number - 1].error is not None:
+            number -= 1
+        forgiven = self.forgiven | frozenset(range(number, len(self.runs)))
+        if forgiven == self.forgiven:
+            return self
+        freed = replace(self, forgiven=forgiven)
+        excluded = frozenset(place_of(run.control) for run in freed.counted if run.score is None)
+        return replace(freed, excluded=excluded, known=learned(self.problem, freed.counted))
 
     def charging(self, cost: float, *, deciding: bool = False) -> Memory:
         """With a cost that belongs to no run.  deciding: it is what deciding on one run took."""
@@ -203,6 +243,11 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
         error=error,
         estimated_score=math.nan,
     )
+
+
+def _is_finite(belief: Belief) -> bool:
+    parts = (belief.score.mean, belief.score.cov, belief.cost.mean, belief.cost.cov)
+    return all(bool(np.isfinite(part).all()) for part in parts)
 
 
 def check_control(problem: ScaledProblem, control: Array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,20 +29,24 @@ _log.addHandler(logging.NullHandler())  # quiet unless the application listens
 
 
 class Listeners:
-    """All callbacks of one tuning.  One that raises is dropped with a warning: it must not cost a finished run."""
+    """All callbacks of one tuning, called by one thread at a time.
+
+    One that raises is dropped with a warning: it must not cost a finished run.
+    """
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
-        self._callbacks = list(callbacks)
+        self._callbacks, self._lock = list(callbacks), threading.RLock()
 
     def tell(self, tuner: Tuner, event: Event) -> None:
         """Tell everyone, and the log."""
         _log.log(_level(event), "%s", _Lazy(tuner, event))
-        for callback in tuple(self._callbacks):
-            try:
-                callback(tuner, event)
-            except Exception as error:
-                self._callbacks.remove(callback)
-                _warn(callback, error)
+        with self._lock:
+            for callback in tuple(self._callbacks):
+                try:
+                    callback(tuner, event)
+                except Exception as error:
+                    self._callbacks.remove(callback)
+                    _warn(callback, error)
 
     def news(self, tuner: Tuner, run: Run) -> None:
         """Tell of a run, and of what was to be said of it."""

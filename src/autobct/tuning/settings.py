@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -16,6 +16,9 @@ from autobct.tuning.space.row_table import Table
 from autobct.tuning.space.space import Parameter
 from autobct.tuning.units.scale import is_log
 from autobct.version import __version__
+
+if TYPE_CHECKING:
+    from autobct.tuning.statement import Plan
 
 
 def settings_of(problem: ScaledProblem, **others: Any) -> dict[str, Any]:
@@ -43,6 +46,11 @@ def _prior(stated: Stated) -> str:
     if stated.prior is not None:
         return "own"
     return PAPER if not stated.learning else "default" if stated.second else ENSEMBLE
+
+
+def planned(plan: Plan) -> dict[str, Any]:
+    """What was said of the way to go about it, besides the policy."""
+    return {"seed": plan.seed, "max_runs": plan.limits.max_runs, "max_cost": plan.limits.max_cost}
 
 
 def versions() -> dict[str, str]:

@@ -6,13 +6,13 @@ import math
 import statistics
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from autobct.belief.arrays import finite_number
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Run
+from autobct.tuning.returned import RETURN, WrongReturnError, is_pair, number_of, shown
 from autobct.tuning.units.limits import Deadline, Left
 
 if TYPE_CHECKING:
@@ -21,16 +21,34 @@ if TYPE_CHECKING:
 TrainingFunction = Callable[[dict[str, Any]], Any]
 """params -> score (its wall time is the cost), or params -> (score, cost)."""
 
-_RETURN = "return the score as a number, or (score, cost)"
-_SHOWN = 60  # characters of what was returned
+
+class TrainingError(Exception):
+    """A training that failed elsewhere, in a process of its own: the whole sentence.
+
+    seconds: what it took;  lost: seconds of an earlier try that somebody killed
+    limited: a limit ended it, within which other params may well stay
+    """
+
+    def __init__(self, sentence: str, seconds: float = 0.0, lost: float = 0.0, *, limited: bool = False) -> None:
+        super().__init__(sentence, seconds, lost)
+        self.sentence, self.seconds, self.lost, self.limited = sentence, seconds, lost, limited
+
+    def __str__(self) -> str:
+        """The sentence."""
+        return self.sentence
 
 
 class WorkerError(RuntimeError):
     """An exception in another process, in words: what was raised there, and its traceback."""
 
 
-class WrongReturnError(TypeError):
-    """The training function returned something that is no score: the same for all params, so that no run will do."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a training returned that was timed elsewhere; `seconds` and `lost` as in `TrainingError`."""
+
+    returned: Any
+    seconds: float
+    lost: float = 0.0
 
 
 @dataclass(slots=True)
@@ -39,6 +57,8 @@ class Times:
 
     training:   seconds in runs;  own_cost: returned by `train` itself, in units that need not be seconds
     in_seconds: whether the price says that cost is time;  finished: whether a training has returned anything yet
+    lost:       seconds of trainings that somebody killed and that were made again, not charged yet
+    paid:       seconds of deciding that were charged
     """
 
     started: float
@@ -47,6 +67,8 @@ class Times:
     own_cost: bool = False
     in_seconds: bool = False
     finished: bool = False
+    lost: float = 0.0
+    paid: float = 0.0
 
     @property
     def measured(self) -> bool:
@@ -63,13 +85,25 @@ class Times:
         """Seconds in which no run was waited for."""
         return max(self.elapsed - self.waited, 0.0)
 
-    def due(self, tuner: Tuner) -> float | None:
-        """Deciding since the last charge: where the cost is time, the time to decide is cost as well.
+    def spend(self, once: OneTraining) -> None:
+        """Count what a training took, as seen from where it was waited for, and what was lost before it."""
+        self.training += once.wall
+        self.lost += once.lost
 
-        None where it is not, or not known yet: before the first run has finished.  The first time it has the set-up in
-        it, which no later run will take again.
+    def due(self, tuner: Tuner) -> list[tuple[float, bool]]:
+        """What is to be charged besides the runs since the last time: costs, and whether each is one of deciding.
+
+        Where the cost is time, the time to decide is cost as well, and so is that of trainings which were lost.
+
+        Nothing where it is not, or not known yet: before the first run has finished.  The first charge for deciding has
+        the set-up in it, which no later run will take again.
         """
-        return None if self.own_cost or tuner.best is None else max(self.deciding - tuner.charged, 0.0)
+        if self.own_cost or tuner.best is None:
+            return []
+        lost, self.lost = self.lost, 0.0
+        deciding = max(self.deciding - self.paid, 0.0), self.paid > 0.0
+        self.paid += deciding[0]
+        return [(lost, False), deciding] if lost else [deciding]
 
     def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
         """What the next run may cost until the deadline.
@@ -90,8 +124,10 @@ class Times:
 class OneTraining:
     """One training: a score or an error, and what it took.
 
-    seconds:  wall time;  cost: what `train` returned, or None if that is the wall time
-    cause:    the exception behind the error;  raised: whether the training function raised it
+    seconds:  wall time where it was made;  cost: what `train` returned, or None if that is the wall time
+    cause:    the exception behind the error;  raised: whether the training function raised it, or a limit ended it
+    wall:     seconds as seen from outside, with the start of a process of its own;  lost, limited: as in
+              `TrainingError`
     """
 
     seconds: float
@@ -100,13 +136,17 @@ class OneTraining:
     error: str = ""
     cause: BaseException | None = None
     raised: bool = False
+    wall: float = 0.0
+    lost: float = 0.0
+    limited: bool = False
 
     def __reduce__(self) -> tuple[type[OneTraining], tuple[Any, ...]]:
         """An exception crosses to another process as words: many cannot be pickled, or not be made again."""
         cause = self.cause
         if cause is not None and not isinstance(cause, WrongReturnError | WorkerError):
             cause = WorkerError(f"{self.error}\n\n{''.join(traceback.format_exception(cause)).rstrip()}")
-        return OneTraining, (self.seconds, self.score, self.cost, self.error, cause, self.raised)
+        words = self.error, cause, self.raised
+        return OneTraining, (self.seconds, self.score, self.cost, *words, self.wall, self.lost, self.limited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +169,11 @@ class Training:
         try:
             returned = self.train(dict(self.params))
         except (Exception, SystemExit) as failure:  # a script that exits has failed; it must not take the rest along
-            error = f"{type(failure).__name__}: {failure}".removesuffix(": ")
-            return OneTraining(time.perf_counter() - started, error=error, cause=failure, raised=True)
-        return _read(returned, time.perf_counter() - started)
+            return _failed(failure, time.perf_counter() - started)
+        wall = time.perf_counter() - started
+        if isinstance(returned, Measured):
+            return replace(_read(returned.returned, returned.seconds), wall=wall, lost=returned.lost)
+        return replace(_read(returned, wall), wall=wall)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +199,7 @@ def summed_up(trainings: Sequence[OneTraining], expected: float, times: Times) -
     """
     spent = 0.0
     for once in trainings:
-        times.training += once.seconds
+        times.spend(once)
         if once.raised:
             took = once.seconds
             spent += took if times.measured else expected if times.own_cost else max(took, expected)
@@ -168,13 +210,32 @@ def summed_up(trainings: Sequence[OneTraining], expected: float, times: Times) -
     failed = [once for once in trainings if once.score is None]
     if scores and not any(isinstance(once.cause, WrongReturnError) for once in failed):
         return Trained(spent, statistics.median(scores))
-    return Trained(spent, error=failed[-1].error, cause=failed[-1].cause, raised=failed[-1].raised)
+    last = failed[-1]
+    return Trained(spent, error=last.error, cause=last.cause, raised=last.raised and not last.limited)
 
 
 def trained(train: TrainingFunction, decision: Train, repeats: int, times: Times) -> Trained:
     """A run made here and now."""
     made = Training(train, dict(decision.params), repeats)()
     return summed_up(made, decision.expected_cost / repeats, times)
+
+
+def _failed(failure: BaseException, wall: float) -> OneTraining:
+    """A training that raised; one that failed elsewhere says itself what it took."""
+    if isinstance(failure, WrongReturnError):
+        return OneTraining(wall, error=str(failure), cause=failure, wall=wall)
+    if not isinstance(failure, TrainingError):
+        error = f"{type(failure).__name__}: {failure}".removesuffix(": ")
+        return OneTraining(wall, error=error, cause=failure, raised=True, wall=wall)
+    return OneTraining(
+        seconds=failure.seconds,
+        error=str(failure),
+        cause=failure,
+        raised=True,
+        wall=wall,
+        lost=failure.lost,
+        limited=failure.limited,
+    )
 
 
 def the_same_again(history: Sequence[Run]) -> bool:
@@ -189,54 +250,11 @@ def _read(returned: Any, seconds: float) -> OneTraining:
     cost: float | None = None
     try:
         if isinstance(returned, tuple) and len(returned) != 2:
-            raise WrongReturnError(f"train returned {len(returned)} values, {_shown(returned)}; {_RETURN}")
-        if _is_pair(returned):
+            raise WrongReturnError(f"train returned {len(returned)} values, {shown(returned)}; {RETURN}")
+        if is_pair(returned):
             cost = seconds  # in its place until it is read: it is a cost of the user's own
-            cost = _number(returned[1], "the cost that train returned", least=0.0)
-        score = _number(returned[0] if _is_pair(returned) else returned, "the score that train returned")
+            cost = number_of(returned[1], "the cost that train returned", least=0.0)
+        score = number_of(returned[0] if is_pair(returned) else returned, "the score that train returned")
         return OneTraining(seconds, score, cost)
     except (WrongReturnError, ValueError) as wrong:
         return OneTraining(seconds, cost=cost, error=f"{wrong}", cause=wrong)
-
-
-def _number(value: Any, name: str, *, least: float = -math.inf) -> float:
-    """A finite number; ValueError if it is not finite, WrongReturnError if it is no number at all."""
-    if hasattr(value, "item") and math.prod(getattr(value, "shape", ())) == 1:
-        value = value.item()  # an array or a tensor that holds one number
-    try:
-        return finite_number(value, name, least=least)
-    except ValueError as wrong:
-        raise ValueError(f"{wrong}; {_RETURN}") from None
-    except TypeError:
-        raise WrongReturnError(f"{name} must be a number, got {_what(value)}; {_instead(value)}") from None
-
-
-def _is_pair(returned: object) -> bool:
-    return isinstance(returned, tuple) and len(returned) == 2
-
-
-def _what(value: Any) -> str:
-    """What was returned, for a sentence."""
-    if value is None:
-        return "None"
-    shape = getattr(value, "shape", None)
-    kind = type(value).__name__
-    return f"{kind} of shape {tuple(shape)}" if shape is not None else f"{kind} {_shown(value)}"
-
-
-def _instead(value: Any) -> str:
-    """What to write instead."""
-    if value is None:
-        return f"a return statement seems to be missing: {_RETURN}"
-    if isinstance(value, Mapping) and value:
-        return f"return one of its values, e.g. metrics[{next(iter(value))!r}]"
-    if isinstance(value, bool | str):
-        return f"return float(...): {_RETURN}"
-    if hasattr(value, "shape"):
-        return "return one number, e.g. float(scores.mean())"
-    return _RETURN
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, Literal, TextIO, Unpack
 
 from autobct.tuning.decide.waiting import PriceOf
-from autobct.tuning.jobs import Alone, Backend, check_call, check_jobs, check_waiting, executor_of
+from autobct.tuning.isolation import Isolation, isolation_of
+from autobct.tuning.jobs import Alone, Backend, check_call, check_jobs, check_waiting, with_executor
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.loop import LoopOrder, until_stop
 from autobct.tuning.progress import Callback, listeners
@@ -31,6 +32,7 @@ def tune(
     n_jobs: int = 1,
     backend: Backend = "processes",
     price_of: PriceOf = "compute",
+    isolate: bool | Isolation = False,
     on_failure: Literal["record", "raise"] = "record",
     callbacks: Sequence[Callback] = (),
     verbose: bool | str | TextIO = False,
@@ -69,6 +71,9 @@ def tune(
     increases_cost:  names of numeric parameters that make runs more expensive: ["n_estimators"]
     expect_usual: False if the centre of the space is no better than its corners and larger whole numbers are not more
                   expensive
+    isolate:      True makes every training in a process of its own, so that a crash, an exhausted memory or a training
+                  that forks is a failed run and no more; `Isolation(timeout="10 min", memory="4 GB")` also limits it.
+                  train must then be a function of a module or script, not a lambda or one of a notebook
     on_failure:   "record" continues after a failed run, "raise" ends the tuning with a TuningError; a return value of
                   the wrong type, or the same exception in the first two runs, always ends it
     callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
@@ -80,6 +85,7 @@ def tune(
     """
     check_call(train, repeats, on_failure)
     jobs = check_jobs(n_jobs, backend, price_of)
+    train, executor = with_executor(train, isolation_of(isolate), jobs, backend)
     heard = listeners(callbacks, verbose)
     problem, plan = parted(space, keywords, "tune()")
     deadline, limits = plan.limits.deadline, replace(plan.limits, deadline=None)
@@ -87,4 +93,4 @@ def tune(
     tuner = Tuner(problem, policy=plan.policy, limits=limits, seed=plan.seed)
     check_waiting(price_of, tuner)
     order = LoopOrder(train, repeats=repeats, on_failure=on_failure, jobs=jobs, price_of=price_of)
-    return until_stop(Alone(tuner), executor_of(jobs, backend), order, heard, clock)
+    return until_stop(Alone(tuner), executor, order, heard, clock)

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
-from autobct.belief.gaussian import Belief
-from autobct.deprecation import renamed
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
@@ -17,19 +15,18 @@ from autobct.tuning.decide.position import Position, decide
 from autobct.tuning.decide.search import searched
 from autobct.tuning.decide.standing import Candidates, position_of, reason_to_stop
 from autobct.tuning.decide.waiting import Waiting, first_of_several
-from autobct.tuning.history import Note, Run
+from autobct.tuning.guard import Guard, changing, reading
+from autobct.tuning.history import Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.memory import Memory, check_control, run_told
-from autobct.tuning.model.alarm import Alarm
-from autobct.tuning.model.posterior import Learned
-from autobct.tuning.model.thinning import SEARCHED, with_few_candidates
 from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.remembered import Remembered
 from autobct.tuning.result import Result, result_of
-from autobct.tuning.settings import settings_of
+from autobct.tuning.settings import planned, settings_of
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Plan, Problem, parted
-from autobct.tuning.twins import twin_of
-from autobct.tuning.units.limits import Left, Limits
+from autobct.tuning.twins import simulation_of, twin_of
+from autobct.tuning.units.limits import Left
 from autobct.tuning.units.price import Price
 from autobct.tuning.windows import window
 from autobct.value.assessment import Assess
@@ -42,7 +39,7 @@ __all__ = ["Run", "Tuner"]
 _NO_CLOCK = "a Tuner has no clock, so only tune() takes a deadline; write tuner.ask(Left(seconds, 'deadline'))"
 
 
-class Tuner:
+class Tuner(Remembered):
     """Ask what to train next and tell the outcome, until the answer is to stop.
 
     >>> import autobct
@@ -51,8 +48,8 @@ class Tuner:
     ...     x = decision.params["x"]
     ...     tuner.tell(decision, score=1 - (x - 0.3) ** 2, cost=1 + x)
 
-    Takes the keywords of `tune` except a deadline, or a `Problem` with `policy`, `limits` and `seed`.  A copy is
-    independent of the original; a tuner pickles if the user's policy and choices do.
+    Takes the keywords of `tune` except a deadline, or a `Problem` with `policy`, `limits` and `seed`.  Threads may
+    share a tuner.  A copy is independent of the original; a tuner pickles if the user's policy and choices do.
     """
 
     @spelled_out
@@ -71,7 +68,7 @@ class Tuner:
         return made
 
     def _stand(self, plan: Plan, memory: Memory) -> None:
-        self._plan, self._memory = plan, memory
+        self._plan, self._memory, self._guard = plan, memory, Guard()
         self._candidates: tuple[object, Candidates] | None = None  # what they are of; worked out when asked for
         self._policy: tuple[ScaledProblem, Assess, str] | None = None  # the same
 
@@ -82,21 +79,12 @@ class Tuner:
         self._stand(*state)
 
     @property
-    def memory(self) -> Memory:
-        """The full state, one frozen value; every event replaces it by a new one."""
-        return self._memory
-
-    @property
-    def limits(self) -> Limits:
-        """Hard limits of the tuning."""
-        return self._plan.limits
-
-    @property
     def problem(self) -> ScaledProblem:
         """What is tuned, in model units, with the ranges as adapted to the runs and the current candidates."""
         return self.candidates.problem
 
     @property
+    @reading
     def candidates(self) -> Candidates:
         """The candidates of the next decision, searched for on first use."""
         memory, before = self._memory, self._candidates
@@ -104,16 +92,6 @@ class Tuner:
             plan, known = self._plan, None if before is None else before[1]
             self._candidates = before = memory.known, searched(memory, plan.seed, known, effort=plan.search)
         return before[1].with_those([train.control for train in memory.pending.values()])
-
-    @property
-    def known(self) -> Learned:
-        """The current problem, posterior and the data it was learned from."""
-        return self._memory.known
-
-    @property
-    def belief(self) -> Belief:
-        """The current posterior, in model units: a pure function of prior and history."""
-        return self._memory.known.belief
 
     @property
     def policy_note(self) -> str:
@@ -131,55 +109,12 @@ class Tuner:
         return self._assess_now()[0]
 
     @property
-    def history(self) -> tuple[Run, ...]:
-        """All runs so far, including failed ones."""
-        return self._memory.runs
-
-    @property
-    def under_way(self) -> tuple[Train, ...]:
-        """Runs that `ask` returned and that have no outcome yet."""
-        return tuple(self._memory.pending.values())
-
-    @property
-    def total_cost(self) -> float:
-        """Cost of all runs so far, including failed ones, plus other charges, in the user's units."""
-        return self._memory.total_cost
-
-    @property
-    def charged(self) -> float:
-        """Cost charged in addition to the runs."""
-        return self._memory.charged
-
-    @property
-    def alarm(self) -> Alarm | None:
-        """The first time the observations became implausible under the model; None if they never did."""
-        return self._memory.alarm
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """Notes about runs outside their expected range."""
-        return self._memory.notes
-
-    @property
+    @reading
     def settings(self) -> dict[str, Any]:
         """What is needed to reproduce the tuning, as plain data for JSON."""
-        most = {name: getattr(self._plan.limits, name) for name in ("max_runs", "max_cost")}
-        return settings_of(self.problem, policy=self.policy_note, seed=self._plan.seed, **most)
+        return settings_of(self.problem, policy=self.policy_note, **planned(self._plan))
 
-    @property
-    def best(self) -> Run | None:
-        """The incumbent, whose model would be returned now: the best by estimated score, or the last without recall."""
-        return self._memory.best
-
-    def estimated_score(self, control: Array) -> float:
-        """The estimated score (posterior median) at a control (p,), in the user's units."""
-        return self._memory.estimated_score(control)
-
-    def believed_score(self, control: Array) -> float:
-        """Deprecated name of `estimated_score`."""
-        renamed("Tuner.believed_score", "Tuner.estimated_score", removed_in="0.3")
-        return self.estimated_score(control)
-
+    @changing
     def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """The next decision.  Runs without an outcome yet count as under way.
 
@@ -189,6 +124,7 @@ class Tuner:
             self._memory = self._memory.started(decision)
         return decision
 
+    @reading
     def peek(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """What `ask` would return, without starting a run."""
         why = reason_to_stop(self._memory, self.candidates, self._plan.limits)
@@ -197,11 +133,13 @@ class Tuner:
             decision = first_of_several(self, decision, left, waiting)
         return replace(decision, note=self._memory.news) if self._memory.news else decision
 
+    @reading
     def position(self, left: Left | None = None, waiting: Waiting | None = None) -> Position:
         """The state of the tuning as the next decision sees it."""
         plan, known, covered = self._plan, self._memory, (waiting or Waiting()).covered
         return position_of(known, self.candidates, plan.limits.max_cost, left, covered, second=plan.second)
 
+    @reading
     def _assess_now(self) -> tuple[Assess, str]:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
         policy, seed, own = self._plan.policy, self._plan.seed, self._memory.problem
@@ -211,28 +149,44 @@ class Tuner:
             self._policy = (problem, *chosen)
         return self._policy[1:]
 
+    @changing
     def tell(
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
     ) -> Run:
         """Report the outcome of a run: its score and cost, or its error and cost if it failed."""
-        self._memory = self._memory.told(run_told(self._memory, trial, score, cost, error))
+        self._memory = self._memory.learning(run_told(self._memory, trial, score, cost, error))
         return self._memory.runs[-1]
 
+    @changing
     def adopt(self, train: Train) -> None:
         """Register a run that was decided elsewhere, e.g. by an earlier process; report its outcome with `tell`."""
         check_control(self._memory.problem, train.control)
         self._memory = self._memory.started(train)
 
+    @changing
     def admit(self, control: Array) -> None:
         """Make a control (p,) a candidate if it is none, e.g. before a run that was chosen elsewhere is replayed."""
         self._memory = self._memory.admitting(control)
 
+    @changing
     def replay(self, history: Iterable[Run]) -> None:
         """Add earlier runs, in order, as if they had been made with `ask` and `tell`."""
         for run in history:
             check_control(self._memory.problem, run.control)
-            self._memory = replace(self._memory, heard=len(self._memory.runs)).told(run)
+            self._memory = replace(self._memory, heard=len(self._memory.runs)).learning(run)
 
+    @changing
+    def forgive(self) -> int:
+        """Do not hold the last failures in a row against their params, as what made them fail is mended; how many."""
+        before, self._memory = self._memory, self._memory.forgiving()
+        return len(self._memory.forgiven) - len(before.forgiven)
+
+    @changing
+    def restore(self, memory: Memory) -> None:
+        """Go back to an earlier state, e.g. as an event could not be stored."""
+        self._memory = memory
+
+    @changing
     def charge(self, cost: float, *, deciding: bool = False) -> None:
         """Add a cost that belongs to no run to total_cost; it counts against max_cost.
 
@@ -240,14 +194,17 @@ class Tuner:
         """
         self._memory = self._memory.charging(finite_number(cost, "cost", least=0.0), deciding=deciding)
 
+    @changing
     def state_noise(self, score_noise: float) -> None:
         """State the standard deviation of a score once it is measured; it counts from the next `tell` on."""
         self._memory = self._memory.with_noise(score_noise)
 
+    @changing
     def charge_as(self, other: Tuner) -> None:
         """Copy the charges of another tuner whose runs this one has replayed."""
         self._memory = self._memory.charged_as(other.memory)
 
+    @reading
     def explain(self, left: Left | None = None) -> Explanation:
         """The next decision in full: all values, their uncertainty, and the price at which it would change."""
         return explained(self.position(left), self.assess, self.peek(left), self._memory.alarm)
@@ -274,6 +231,7 @@ class Tuner:
         options: Any = {"seconds": seconds, "seed": seed, "max_runs": most, "progress": progress}
         return certificate_of(self.problem, self.assess, name, **options)
 
+    @reading
     def twin(self, price: Price | None = None, *, fresh: bool = False, fixed: bool = False) -> Tuner:
         """An independent tuner in the same state.
 
@@ -281,7 +239,8 @@ class Tuner:
         fresh: in the state before the first run;  fixed: with ranges that no run widens
         """
         other = Tuner.standing(*twin_of(self._plan, self._memory, price, fresh=fresh, fixed=fixed))
-        other._candidates, other._policy = (None, None) if fresh else (self._candidates, self._policy)
+        if not fresh:
+            other._candidates, other._policy = self._candidates, self._policy
         return other
 
     def simulation(self) -> Tuner:
@@ -289,8 +248,9 @@ class Tuner:
         memory, plan = self.twin(fixed=True).memory, replace(self._plan, second=False)
         if plan.policy is not None:  # it may count on the candidates it was given
             return Tuner.standing(plan, memory)
-        return Tuner.standing(replace(plan, search=SEARCHED), with_few_candidates(memory))
+        return Tuner.standing(*simulation_of(plan, memory))
 
+    @reading
     def result(self, why: str = "", decisions: Sequence[Decision] = (), *, deciding: float = 0.0) -> Result:
         """The result as of now; TuningError if no run has finished.  why: it ended;  deciding: seconds between runs."""
         return result_of(self, self._plan, why, decisions, deciding)

@@ -14,6 +14,7 @@ _WINDOWS = {
     "report": ("autobct.report.page", "write_report"),
     "result_html": ("autobct.report.notebook", "result_html"),
     "tuner_html": ("autobct.report.notebook", "tuner_html"),
+    "isolated": ("autobct.run.isolated", "isolated"),
     "dataframe": ("autobct.report.dataframe", "dataframe_of"),
     "bar": ("autobct.report.bar", "Bar"),
     "processes": ("autobct.run.executors", "Processes"),

@@ -62,7 +62,7 @@ class Stop:
     """Stop tuning.
 
     reason:           "not worth it", "nothing to gain", "max_runs", "max_cost", "deadline", "horizon", "failing",
-                      "nothing left"; for programs also "same failure" and "no score"
+                      "nothing left"; for programs also "same failure", "no score" and "not started"
     runs:             number of runs so far   (tau)
     value:            estimated score of the best so far; None if no run has finished
     best_alternative: the next run with the highest priority, which is not worth its price or gains nothing
@@ -112,6 +112,7 @@ _REASONS = {
     "failing": "the last ten runs all failed, so the params are probably not the cause.",
     "nothing left": "every candidate has failed.",
     "same failure": "the first runs failed with the same error, so the bug is probably in the program.",
+    "not started": "the program could not be started; run the same command when it is back.",
     "no score": "the program ended normally but printed no score.",
 }
 

@@ -177,7 +177,7 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
     return Train(
         trial=position.asked,
         params=problem.space.params(problem.controls[chosen]),
-        control=problem.controls[chosen],
+        control=problem.controls[chosen].copy(),  # a view would keep all candidates alive with every run
         expected_gain=problem.raw_gain(0.0 if abs(gain) < _DUST and gain <= price else gain),
         expected_cost=float(problem.cost_scale.to_raw(cost)),
         price_of_run=problem.raw_gain(price),

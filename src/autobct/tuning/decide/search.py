@@ -48,7 +48,7 @@ def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
     incumbents = kept(memory, candidates, candidates.finished(memory))
     state = keep(view(memory, candidates, memory.known.belief, everywhere), incumbents)
     excluded = np.isin(everywhere, candidates.excluded(memory))
-    chance = chances(problem.space, problem.controls, memory.runs)
+    chance = chances(problem.space, problem.controls, memory.counted)
     position = Position(
         problem=problem,
         state=state,

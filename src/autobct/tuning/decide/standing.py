@@ -14,6 +14,7 @@ from autobct.belief.gaussian import Belief, Gaussian, Seen
 from autobct.belief.kalman import anticipate, gains
 from autobct.belief.model import noise_at
 from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.outcomes import after_outcomes
 from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.decide.waiting import with_covered
 from autobct.tuning.memory import Memory, place_of
@@ -29,9 +30,6 @@ from autobct.value.state import State, keep
 
 RESOLUTION = 0.005
 """Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
-
-FANTASIES = 16
-"""Possible outcomes of the runs under way that a decision averages over.  docs/decisions/pending.md."""
 
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
@@ -176,7 +174,7 @@ def position_of(
         excluded = ~allowed
         state = state_of(memory, candidates, np.flatnonzero(excluded))
         last = is_last(state, problem, left.amount, allowed)
-    chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.runs)
+    chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
     learned = memory.known.evidence
     state = with_opinion(memory, candidates, state) if second else replace(state, realised=_realised(problem))
     return Position(
@@ -202,7 +200,7 @@ def with_opinion(memory: Memory, candidates: Candidates, state: State) -> State:
     if _realised(problem) == 1.0:
         return state
     pending = [train.control for train in memory.pending.values()]
-    second = second_opinion(problem, memory.runs, pending, problem.controls)
+    second = second_opinion(problem, memory.counted, pending, problem.controls)
     if second is not None:
         again = [candidates.places[place] for place in memory.finished]
         again += [candidates.places[place_of(control)] for control in pending]
@@ -220,19 +218,8 @@ def _fantasies(memory: Memory, candidates: Candidates, state: State) -> tuple[St
     problem, running = candidates.problem, candidates.under_way(memory)
     if not running or problem.prior.ensemble is None or not problem.terms.recall:
         return ()
-    shifts = outcome_draws(len(running)) @ score_moves(memory, candidates) @ candidates.features[0].T
     trained = np.array(list(dict.fromkeys([*candidates.finished(memory), *running])), dtype=np.intp)
-    made = []
-    for mean in state.score.mean + shifts:
-        best = trained[np.argsort(-mean[trained], kind="stable")[:KEPT]]
-        made.append(keep(replace(state, score=state.score.with_mean(mean)), best))
-    return tuple(made)
-
-
-def outcome_draws(runs: int) -> Array:
-    """Standard normal outcomes of runs under way, each with its mirror image: the same for every decision.  (K, n)."""
-    half = np.random.default_rng(runs).standard_normal((FANTASIES // 2, runs))
-    return np.concatenate([half, -half])
+    return after_outcomes(state, score_moves(memory, candidates) @ candidates.features[0].T, trained)
 
 
 def run_at(memory: Memory, control: Array) -> Train:
@@ -246,14 +233,19 @@ def run_at(memory: Memory, control: Array) -> Train:
 
 def reason_to_stop(memory: Memory, candidates: Candidates, limits: Limits) -> Stop | None:
     """Why no decision is needed; None if one is."""
-    last = memory.runs[-_PATIENCE:]
     if limits.max_runs is not None and memory.asked >= limits.max_runs:
         return Stop("max_runs", memory.asked, incumbent_score(memory))
     if len(candidates.excluded(memory)) == len(candidates.problem.controls):
         return Stop("nothing left", len(memory.runs), incumbent_score(memory))
-    if len(last) == _PATIENCE and all(run.error is not None for run in last):
+    if is_failing(memory):
         return Stop("failing", len(memory.runs), incumbent_score(memory))
     return None
+
+
+def is_failing(memory: Memory) -> bool:
+    """Whether so many runs in a row failed that the fault is in the training, not in the params."""
+    last = memory.counted[-_PATIENCE:]
+    return len(last) == _PATIENCE and all(run.error is not None for run in last)
 
 
 def _budget(memory: Memory, max_cost: float | None) -> Left | None:

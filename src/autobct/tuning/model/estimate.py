@@ -65,7 +65,8 @@ def _shown(known: Learned, scores: Array) -> Array:
     if known.evidence is not None and known.scores:
         scores = np.maximum(scores, max(known.scores.values()) - DIVERGED)
     scale, (low, high) = known.problem.score_scale, score_bounds(known.problem)
-    seen = [float(scale.to_raw(score)) for score in known.scores.values()]
+    scores_seen = known.scores.values()  # a scale rises or falls, so that the ends of them are the ends in raw units
+    seen = [float(scale.to_raw(end)) for end in (min(scores_seen), max(scores_seen))] if scores_seen else []
     return np.clip(scale.to_raw(np.asarray(scores)), min([low, *seen]), max([high, *seen]))
 
 

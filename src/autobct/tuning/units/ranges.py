@@ -214,7 +214,7 @@ def _of_cost(problem: ScaledProblem, run: Run) -> str:
         left = f"cost {run.cost:.4g}, outside cost_range=({low:g}, {high:g}): the range is now {wider}"
         return "" if low <= run.cost <= high else left
     guess = stated.cost_guess * problem.score_scale.unit
-    if abs(math.log(max(run.cost, 1e-300) / guess)) <= _FAR:
+    if abs(math.log(max(run.cost, 1e-300)) - math.log(guess)) <= _FAR:  # their quotient may be zero
         return ""
     return f"cost {run.cost:.4g}, far from the {guess:.2g} guessed from the price. Set cost_range if you know it"
 

@@ -1,0 +1,85 @@
+"""One thread at a time in a tuner, and none in a copy that a fork made."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
+
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
+
+FORKED = (
+    "this tuner belongs to process {owner} and was copied into process {here} by a fork, where its runs would be lost; "
+    "ask and tell in process {owner}, or make it your own with copy.copy(tuner)"
+)
+
+
+class ForkedError(RuntimeError):
+    """A copy that a fork made was asked to change."""
+
+
+class Guard:
+    """A lock that one thread may take several times, and the process that it belongs to."""
+
+    def __init__(self) -> None:
+        self._lock, self._owner = threading.RLock(), os.getpid()
+
+    @property
+    def forked(self) -> bool:
+        """Whether this is another process than the one in which it was made."""
+        return os.getpid() != self._owner
+
+    def check_owner(self, sentence: str = FORKED) -> None:
+        """ForkedError in another process."""
+        if self.forked:
+            raise ForkedError(sentence.format(owner=self._owner, here=os.getpid()))
+
+    def __enter__(self) -> None:
+        if not self.forked:  # in a fork there is one thread, and the lock may be that of one that is not there
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        if not self.forked:
+            self._lock.release()
+
+
+class Guarded(Protocol):
+    """Anything with a guard."""
+
+    _guard: Guard
+
+
+_Self = TypeVar("_Self", bound=Guarded)
+
+
+def reading(
+    method: Callable[Concatenate[_Self, _Given], _Returned],
+) -> Callable[Concatenate[_Self, _Given], _Returned]:
+    """A method that sees one state from its beginning to its end; also in a fork."""
+
+    @functools.wraps(method)
+    def alone(self: _Self, /, *given: _Given.args, **named: _Given.kwargs) -> _Returned:
+        with self._guard:
+            return method(self, *given, **named)
+
+    return alone
+
+
+def changing(
+    method: Callable[Concatenate[_Self, _Given], _Returned],
+) -> Callable[Concatenate[_Self, _Given], _Returned]:
+    """A method that changes the state, one thread after the other; ForkedError in a fork."""
+
+    @functools.wraps(method)
+    def alone(self: _Self, /, *given: _Given.args, **named: _Given.kwargs) -> _Returned:
+        self._guard.check_owner()
+        with self._guard:
+            return method(self, *given, **named)
+
+    return alone
+
+
+__all__ = ["ForkedError", "Guard", "changing", "reading"]
