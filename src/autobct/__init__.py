@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autobct.tuning.space.row_table import Table
     from autobct.tuning.space.space import Categorical, Float, Int, Space
     from autobct.tuning.statement import Problem
+    from autobct.tuning.storage import Storage, StorageError
     from autobct.tuning.tune import tune
     from autobct.tuning.tuner import Tuner
     from autobct.tuning.units.limits import Limits
@@ -54,6 +55,8 @@ __all__ = [
     "Run",
     "Space",
     "Stop",
+    "Storage",
+    "StorageError",
     "Table",
     "Train",
     "Tuner",
@@ -89,6 +92,7 @@ _HOMES = {  # module -> its public names, imported when one of them is first ask
     "tuning.space.row_table": "Table",
     "tuning.space.space": "Categorical Float Int Space",
     "tuning.statement": "Problem",
+    "tuning.storage": "Storage StorageError",
     "tuning.tune": "tune",
     "tuning.tuner": "Tuner",
     "tuning.units.limits": "Limits",

@@ -16,6 +16,7 @@ from autobct.maps_cli import fail
 if TYPE_CHECKING:
     from autobct.run.job import Job
     from autobct.run.session import Ending
+    from autobct.tuning.storage import Storage
 
 _FIRST = Path("tune.toml")
 _CODES = (
@@ -51,6 +52,23 @@ def run(
         int, typer.Option("--jobs", min=-1, help="Programs to run at the same time; -1 for one per core.")
     ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
+    storage: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            envvar="AUTOBCT_STORAGE",
+            help="A database that several processes share: sqlite:///run.db or postgresql://user@host/database.",
+        ),
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the tuning in the database.  [default: FILE's]")
+    ] = None,
+    on_crash: Annotated[
+        str, typer.Option(metavar="rerun|fail", help="What becomes of a run whose worker died: made again, or failed.")
+    ] = "rerun",
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Silence after which a worker is taken for dead.")
+    ] = 60.0,
 ) -> None:
     """Tune any program until another run is not worth its price, or continue an interrupted tuning."""
     if os.name != "posix":
@@ -59,7 +77,10 @@ def run(
         from autobct.run.job import Job
 
         job = Job.of(path, folder)
-        if dry_run:
+        if storage is not None and not dry_run:
+            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh)
+            _finish(job, _tuned_together(job, where, quiet=quiet), quiet=quiet, where=where.shown)
+        elif dry_run:
             _foretell(job)
         else:
             _finish(job, _tuned(job, fresh=fresh, quiet=quiet, jobs=_number(jobs)), quiet=quiet)
@@ -130,11 +151,32 @@ def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int) -> Ending:
     return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh, jobs=jobs)
 
 
-def _finish(job: Job, ending: Ending, *, quiet: bool) -> None:
+def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool) -> Storage:
+    from autobct.tuning.storage import Storage, StorageError
+
+    if fresh:
+        raise StorageError("--fresh is for a folder; in a database start over with another name: --study NAME")
+    found = Storage(address, study, on_crash, grace)  # type: ignore[arg-type]  # checked there
+    if not found.is_database:
+        raise StorageError(f"--storage {address!r} is not the address of a database; give a folder with --dir")
+    return found
+
+
+def _tuned_together(job: Job, storage: Storage, *, quiet: bool) -> Ending:
+    try:
+        from autobct.integrations.storage.program import tune_program_together
+    except ImportError as error:
+        fail(f"{error}.")
+    from autobct.tuning.progress import listeners
+
+    return tune_program_together(job, storage, listeners((), False if quiet else sys.stdout))
+
+
+def _finish(job: Job, ending: Ending, *, quiet: bool, where: str | None = None) -> None:
     """The answer, and an exit code for scripts; why it stopped has been said unless it was to be quiet."""
     tuner, stop = ending.tuner, ending.stop
     if stop is None:
-        typer.echo(f"Interrupted; all results are in {job.folder}, and the same command continues.", err=True)
+        typer.echo(f"Interrupted; all results are in {where or job.folder}, and the same command continues.", err=True)
     if tuner.best is not None:
         why = stop.why if stop is not None and quiet else ""
         typer.echo(str(tuner.result(why, ending.decisions)).rstrip())
@@ -151,10 +193,11 @@ def _one_sentence() -> Iterator[None]:
     from autobct.run.journal import JournalError
     from autobct.run.lock import LockedError
     from autobct.run.program_settings import SettingsError
+    from autobct.tuning.storage import StorageError
 
     try:
         yield
-    except (SettingsError, JournalError, LockedError) as error:
+    except (SettingsError, JournalError, LockedError, StorageError) as error:
         fail(str(error))
     except KeyboardInterrupt:
         fail("Interrupted before anything was run.", 130)

@@ -145,8 +145,7 @@ class Crash(BaseException):
     """As a power cut."""
 
 
-def tuner() -> autobct.Tuner:
-    return autobct.Tuner({"x": autobct.Float(0, 1), "y": autobct.Float(0, 1)}, price=0.01)
+SPACE = {"x": autobct.Float(0, 1), "y": autobct.Float(0, 1)}
 
 
 def train(params: dict[str, Any]) -> tuple[float, float]:
@@ -162,26 +161,19 @@ def test_a_stored_tuning_with_several_jobs_goes_on_after_a_crash(tmp_path: Path)
             raise Crash
         return train(params)
 
-    with pytest.raises(Crash), stored(tuner(), tmp_path) as first:
-        first.tune(crashing, n_jobs=3, backend="threads")
-    with stored(tuner(), tmp_path) as second:
-        before = len(second.tuner.history)
+    settings: Any = {"price": 0.01, "n_jobs": 3, "backend": "threads", "storage": tmp_path}
+    with pytest.raises(Crash):
+        autobct.tune(crashing, SPACE, **settings)
+    with stored(autobct.Tuner(SPACE, price=0.01), tmp_path) as between:
+        before = len(between.tuner.history)
         assert before >= 2
-        assert second.tuner.under_way
-        result = second.tune(train, n_jobs=3, backend="threads")
-        assert len(result.history) > before
-        assert result.n_jobs == 3
-    with stored(tuner(), tmp_path) as third:
-        assert third.tune(crashing).params == result.params  # nothing is left to run
+        assert between.tuner.under_way
+    result = autobct.tune(train, SPACE, **settings)
+    assert len(result.history) > before
+    assert result.n_jobs == 3
+    again = autobct.tune(crashing, SPACE, price=0.01, storage=tmp_path)
+    assert again.params == result.params  # nothing is left to run
     assert len(made) < 20
     lines = (tmp_path / "journal.jsonl").read_text().splitlines()
     told = [json.loads(line)["trial"] for line in lines if json.loads(line)["kind"] == "told"]
     assert sorted(told) == list(range(len(told)))
-
-
-def test_alone_it_is_the_same_as_tune(tmp_path: Path) -> None:
-    with stored(tuner(), tmp_path) as kept:
-        one = kept.tune(train)
-    two = autobct.tune(train, {"x": autobct.Float(0, 1), "y": autobct.Float(0, 1)}, price=0.01)
-    assert [run.params for run in one.history] == [run.params for run in two.history]
-    assert one.why == two.why

@@ -140,7 +140,7 @@ def test_a_control_that_failed_is_never_tried_again() -> None:
     """Even where candidates are renewed and only some fifty values of each number exist."""
     space = {"a": Int(0, 20), "b": Int(0, 20), "c": Categorical(["x", "y"])}
     tuner, failed = Tuner(space, price=1e-9, overhead=0.0), set()
-    for number in range(120):
+    for number in range(90):
         decision = tuner.ask()
         assert isinstance(decision, Train)
         place = tuple(decision.params.values())

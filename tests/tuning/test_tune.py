@@ -168,7 +168,7 @@ def test_only_ratios_of_units_matter(a: float, b: float, told: dict[str, Any]) -
     """Scores times a, costs times b, price times a / b: the same params in the same order."""
     low, high = told.get("score_range", (0.0, 1.0))
     scaled = {name: tuple(b * end for end in ends) for name, ends in told.items() if name == "cost_range"}
-    plain = tune(hill, LINE, price=0.005, **told)
+    plain = tune(hill, LINE, price=0.005, **{"score_range": (0.0, 1.0), **told})
     rescaled = tune(
         lambda params: (a * hill(params)[0], b * hill(params)[1]),
         LINE,
@@ -199,7 +199,7 @@ def test_a_higher_price_never_buys_more_runs_here(example: dict[str, Any]) -> No
 def test_a_cheap_price_finds_the_top_of_a_hill(peak: float, price: float) -> None:
     result = tune(lambda p: (0.9 - (p["x"] - peak) ** 2, 1.0), LINE, price=price)
     assert result.score > 0.9 - 0.05
-    assert 2 <= len(result.history) <= 15
+    assert 2 <= len(result.history) <= 20
 
 
 @pytest.mark.parametrize("price", [0.2, 1.0])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from autobct.tuning.asked import Alone
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result
@@ -61,8 +62,7 @@ def until_it_stops(
             if noise_counts and found.noise is not None:
                 tuner.state_noise(found.noise)
             run = tuner.tell(decision, found.score, found.cost, error=found.error)
-            for cost, deciding in times.due(tuner):
-                tuner.charge(cost, deciding=deciding)
+            times.charge(Alone(tuner))
             heard.news(tuner, run)
             cause = found.cause or cause
             if found.cause is not None and the_same_again(tuner.history):

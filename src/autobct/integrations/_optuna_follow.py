@@ -41,7 +41,8 @@ class Follower:
 
     def __init__(self, start: Tuner, space: Space, *, others: bool = False) -> None:
         self._others = others
-        self._reader = Reader(space)
+        self._space = space
+        self._reader: Reader | None = None
         self._runs: tuple[Run, ...] = ()
         self._start = Stand(0, start)
         self._stands: deque[Stand] = deque([self._start], maxlen=_SNAPSHOTS)
@@ -50,21 +51,27 @@ class Follower:
 
     def decision(self, trials: Sequence[FrozenTrial], apart: int | None) -> Decision:
         """What to do next.  apart: the number of the running trial that is decided on."""
+        self._reader = self._reader or Reader(self._space)
         seen = self._reader.read(trials, apart)
         if self._last is None or not _same(self._last[0], seen):
             self._warn(seen)
             self._last = (seen, self._decided(seen))
         return self._last[1]
 
-    def _decided(self, seen: Trials) -> Decision:
+    def standing(self, seen: Trials, *, deciding: bool = True) -> Tuner:
+        """A tuner of its own that knows all of this.  deciding: search for candidates, once for all decisions."""
         followed = self._followed(seen.runs)
-        _ = followed.candidates  # searched for once, for all decisions after these runs
+        if deciding:
+            _ = followed.candidates
         tuner = followed.twin()
         tuner.charge(seen.outside[0])
         for train in seen.running:
             tuner.admit(train.control)
             tuner.adopt(train)
-        decision = tuner.peek()
+        return tuner
+
+    def _decided(self, seen: Trials) -> Decision:
+        decision = self.standing(seen).peek()
         return self._as_others(decision) if self._others and isinstance(decision, Train) else decision
 
     def _followed(self, runs: tuple[Run, ...]) -> Tuner:

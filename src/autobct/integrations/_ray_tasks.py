@@ -184,6 +184,7 @@ class _Cluster:
     def _learn(self, decision: Train, outcome: Trained) -> None:
         began, tuner = time.perf_counter(), self._tuner
         run = told_run(tuner, decision, outcome)
+        self._times.costs.append(run.cost)
         self._cause = outcome.cause or self._cause
         self._deciding += time.perf_counter() - began
         if not self._times.own_cost and tuner.best is not None:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, TextIO
+from typing import Any
 
 from autobct.run.codec import CodecError, decision_of, encoded
 from autobct.run.journal import NAME, Journal, JournalError
@@ -18,16 +18,11 @@ from autobct.run.journal_replay import VERIFIED, differing, placed, was_repaired
 from autobct.run.program_settings import differences
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.standing import is_failing
-from autobct.tuning.decide.waiting import PriceOf, Waiting
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.guard import Guard, changing
 from autobct.tuning.history import Run
-from autobct.tuning.isolation import Isolation, isolation_of
-from autobct.tuning.jobs import Backend, check_call, check_jobs, check_waiting, with_executor
-from autobct.tuning.loop import LoopOrder, until_stop
-from autobct.tuning.progress import Callback, listeners
-from autobct.tuning.result import Result, count
+from autobct.tuning.result import count
 from autobct.tuning.settings import versions
-from autobct.tuning.training import TrainingFunction
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 
@@ -92,27 +87,6 @@ class StoredTuner:
         except BaseException:
             self.tuner.restore(before)
             raise
-
-    def tune(
-        self,
-        train: TrainingFunction,
-        *,
-        repeats: int = 1,
-        n_jobs: int = 1,
-        backend: Backend = "processes",
-        price_of: PriceOf = "compute",
-        isolate: bool | Isolation = False,
-        on_failure: Literal["record", "raise"] = "record",
-        callbacks: Sequence[Callback] = (),
-        verbose: bool | str | TextIO = False,
-    ) -> Result:
-        """Train until another run is not worth its price, from where the last process ended; as `autobct.tune`."""
-        check_call(train, repeats, on_failure)
-        jobs = check_jobs(n_jobs, backend, price_of)
-        check_waiting(price_of, self.tuner)
-        train, executor = with_executor(train, isolation_of(isolate), jobs, backend)
-        order = LoopOrder(train, repeats=repeats, on_failure=on_failure, jobs=jobs, price_of=price_of)
-        return until_stop(self, executor, order, listeners(callbacks, verbose))
 
 
 @contextlib.contextmanager

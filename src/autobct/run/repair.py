@@ -60,12 +60,12 @@ def repair(folder: Path) -> Repaired:
         lost = tuple(number + 1 for number in range(len(lines)) if number not in kept)
         runs = sum(record["kind"] == "told" for record in kept.values())
         if not lost:
-            return Repaired(path, numbers, (), runs, None)
+            return Repaired(path=path, kept=numbers, lost=(), runs=runs, original=None)
         original = _aside(path)
         shutil.copy2(path, original)
         note = {"kind": "repaired", "lost": list(lost), "original": original.name}
         write_file(path, _written([*kept.values(), note]))
-        return Repaired(path, numbers, lost, runs, original)
+        return Repaired(path=path, kept=numbers, lost=lost, runs=runs, original=original)
 
 
 def _sound(lines: list[bytes]) -> dict[int, dict[str, Any]]:

@@ -3,43 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from autobct.belief.arrays import whole_number
-from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.executor import Executor, Here
-from autobct.tuning.history import Run
 from autobct.tuning.isolation import Isolation
 from autobct.tuning.training import TrainingFunction
 from autobct.tuning.tuner import Tuner
-from autobct.tuning.units.limits import Left
 from autobct.tuning.windows import window
 
 Backend = Literal["processes", "threads"]
 """Where several runs are made at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """A tuner that writes nothing down."""
-
-    tuner: Tuner
-
-    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
-        """As `Tuner.ask`."""
-        return self.tuner.ask(left, waiting)
-
-    def tell(
-        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
-    ) -> Run:
-        """As `Tuner.tell`."""
-        return self.tuner.tell(trial, score, cost, error=error)
-
-    def charge(self, cost: float, *, deciding: bool = False) -> None:
-        """As `Tuner.charge`."""
-        self.tuner.charge(cost, deciding=deciding)
 
 
 def with_executor(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Literal
 
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.asked import Asked
+from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.waiting import PriceOf, Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, WorkerLostError
-from autobct.tuning.history import Run
+from autobct.tuning.history import Note, Run
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.returned import WrongReturnError
+from autobct.tuning.storage import LateError, StorageError
 from autobct.tuning.training import (
     OneTraining,
     Times,
@@ -24,32 +26,9 @@ from autobct.tuning.training import (
     the_same_again,
 )
 from autobct.tuning.tuner import Tuner
-from autobct.tuning.units.limits import Deadline, Left
+from autobct.tuning.units.limits import Deadline
 
-__all__ = ["Asked", "LoopOrder", "told_run", "until_stop", "why_hopeless"]
-
-
-class Told(Protocol):
-    """What hears of outcomes: a `Tuner`, or one that also writes everything down."""
-
-    def tell(
-        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
-    ) -> Run:
-        """As `Tuner.tell`."""
-
-
-class Asked(Told, Protocol):
-    """What decides and remembers, likewise."""
-
-    @property
-    def tuner(self) -> Tuner:
-        """The tuner itself."""
-
-    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
-        """As `Tuner.ask`."""
-
-    def charge(self, cost: float, *, deciding: bool = False) -> None:
-        """As `Tuner.charge`."""
+__all__ = ["LoopOrder", "told_run", "until_stop", "why_hopeless"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +49,7 @@ class LoopOrder:
 class _Loop:
     """One tuning from its first decision, or a restart, to its end.
 
-    running: number -> moment of the start, and the run
-    made:    number of a run -> the decision for it;  cause: the last exception in a run
+    running: number -> moment of the start, and the run;  cause: the last exception in a run
     """
 
     asked: Asked
@@ -81,7 +59,6 @@ class _Loop:
     times: Times
     deadline: Deadline | None
     running: dict[int, tuple[float, Train]] = field(default_factory=dict)
-    made: dict[int, Train] = field(default_factory=dict)
     cause: BaseException | None = None
 
     @property
@@ -101,9 +78,9 @@ class _Loop:
         """Start runs while there is room and they are worth it; otherwise why not, given those under way."""
         while len(self.running) < self.order.jobs:
             decision = self.asked.ask(self.times.left(self.tuner, self.deadline), self._waiting())
+            self.times.others = self.asked.waited
             if isinstance(decision, Stop):
                 return decision
-            self.made[decision.trial] = decision
             self.running[decision.trial] = (time.perf_counter(), decision)
             self.heard.tell(self.tuner, decision)
             self.executor.submit(decision.trial, Training(self.order.train, dict(decision.params), self.order.repeats))
@@ -125,10 +102,14 @@ class _Loop:
         """What came of a run; TuningError if it shows that no run will do."""
         started, decision = self.running.pop(ended.number)
         outcome = self._outcome(ended, decision, started)
-        run = told_run(self.asked, decision, outcome)
+        try:
+            run = told_run(self.asked, decision, outcome)
+        except LateError as late:
+            self.heard.tell(self.tuner, Note(len(self.tuner.history) - 1, "run", str(late)))
+            return
+        self.times.costs.append(run.cost)
         self.cause = outcome.cause or self.cause
-        for cost, deciding in self.times.due(self.tuner):
-            self.asked.charge(cost, deciding=deciding)
+        self.times.charge(self.asked)
         self.heard.news(self.tuner, run)
         if hopeless := why_hopeless(outcome, self.tuner.history, self.order.on_failure):
             so_far = None if self.tuner.best is None else self.result(hopeless)
@@ -147,11 +128,10 @@ class _Loop:
 
     def result(self, why: str, stop: Stop | None = None) -> Result:
         """The result as of now; TuningError if no run has finished."""
-        told = [self.made[run.trial] for run in self.tuner.history if run.trial in self.made]
         last = [train for _, train in self.running.values()] if stop is None else [stop]
         times, order = self.times, self.order
         try:
-            found = self.tuner.result(why, (*told, *last), deciding=times.deciding)
+            found = self.tuner.result(why, (*self.asked.decisions, *last), deciding=times.deciding)
         except TuningError as nothing:
             raise nothing from self.cause
         return replace(found, elapsed=times.elapsed, n_jobs=order.jobs, price_of=order.price_of)
@@ -169,6 +149,9 @@ def until_stop(
     An interruption (Ctrl-C) ends what is running; the result is then that of the runs so far.
     """
     times = Times(time.perf_counter(), in_seconds=bool(asked.tuner.problem.price.unit))
+    times.resume(asked.tuner)
+    if made := len(asked.tuner.history):
+        heard.tell(asked.tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
     loop = _Loop(asked=asked, executor=executor, order=order, heard=heard, times=times, deadline=deadline)
     stop: Stop | None = None
     try:
@@ -180,14 +163,15 @@ def until_stop(
         why = f"Interrupted after {count(len(asked.tuner.history))}."
     finally:
         executor.cancel()
-        heard.close()
     return loop.result(why, stop)
 
 
-def told_run(asked: Told, decision: Train, outcome: Trained) -> Run:
+def told_run(asked: Asked | Tuner, decision: Train, outcome: Trained) -> Run:
     """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
     try:
         return asked.tell(decision, outcome.score, outcome.cost, error=outcome.error)
+    except StorageError:  # nothing is wrong with the outcome
+        raise
     except ValueError as error:
         return asked.tell(decision, error=str(error), cost=outcome.cost)
 

@@ -50,7 +50,7 @@ class Listeners:
 
     def news(self, tuner: Tuner, run: Run) -> None:
         """Tell of a run, and of what was to be said of it."""
-        number = len(tuner.history) - 1
+        number = next((k for k, told in enumerate(tuner.history) if told.trial == run.trial), len(tuner.history) - 1)
         self.tell(tuner, run)
         for said in (*tuner.notes, tuner.alarm):
             if said is not None and said.run == number:

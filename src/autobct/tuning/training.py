@@ -7,7 +7,7 @@ import statistics
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.decide.decision import Train
@@ -16,6 +16,7 @@ from autobct.tuning.returned import RETURN, WrongReturnError, is_pair, number_of
 from autobct.tuning.units.limits import Deadline, Left
 
 if TYPE_CHECKING:
+    from autobct.tuning.asked import Asked
     from autobct.tuning.tuner import Tuner
 
 TrainingFunction = Callable[[dict[str, Any]], Any]
@@ -57,8 +58,9 @@ class Times:
 
     training:   seconds in runs;  own_cost: returned by `train` itself, in units that need not be seconds
     in_seconds: whether the price says that cost is time;  finished: whether a training has returned anything yet
+    charged:    seconds of deciding that were charged;  others: seconds of waiting for other processes
+    costs:      of the runs that this process made
     lost:       seconds of trainings that somebody killed and that were made again, not charged yet
-    paid:       seconds of deciding that were charged
     """
 
     started: float
@@ -67,8 +69,15 @@ class Times:
     own_cost: bool = False
     in_seconds: bool = False
     finished: bool = False
+    charged: float = 0.0
+    others: float = 0.0
+    costs: list[float] = field(default_factory=list)
     lost: float = 0.0
-    paid: float = 0.0
+
+    def resume(self, tuner: Tuner) -> None:
+        """Where a tuning continues: deciding was charged if its costs are time."""
+        if tuner.best is not None:
+            self.own_cost, self.finished = tuner.charged == 0.0, True
 
     @property
     def measured(self) -> bool:
@@ -83,27 +92,27 @@ class Times:
     @property
     def deciding(self) -> float:
         """Seconds in which no run was waited for."""
-        return max(self.elapsed - self.waited, 0.0)
+        return max(self.elapsed - self.waited - self.others, 0.0)
 
     def spend(self, once: OneTraining) -> None:
         """Count what a training took, as seen from where it was waited for, and what was lost before it."""
         self.training += once.wall
         self.lost += once.lost
 
-    def due(self, tuner: Tuner) -> list[tuple[float, bool]]:
-        """What is to be charged besides the runs since the last time: costs, and whether each is one of deciding.
+    def charge(self, asked: Asked) -> None:
+        """Charge what went elsewhere than into runs since the last time, where costs are time.
 
-        Where the cost is time, the time to decide is cost as well, and so is that of trainings which were lost.
-
-        Nothing where it is not, or not known yet: before the first run has finished.  The first charge for deciding has
-        the set-up in it, which no later run will take again.
+        That is the time to decide, and that of trainings which were lost; known once a run has finished.  The first
+        charge for deciding has the set-up in it, which no later run will take again.
         """
-        if self.own_cost or tuner.best is None:
-            return []
+        if self.own_cost or asked.tuner.best is None:
+            return
         lost, self.lost = self.lost, 0.0
-        deciding = max(self.deciding - self.paid, 0.0), self.paid > 0.0
-        self.paid += deciding[0]
-        return [(lost, False), deciding] if lost else [deciding]
+        if lost:
+            asked.charge(lost)
+        due, before = max(self.deciding - self.charged, 0.0), self.charged
+        self.charged += due
+        asked.charge(due, deciding=before > 0.0)
 
     def left(self, tuner: Tuner, deadline: Deadline | None) -> Left | None:
         """What the next run may cost until the deadline.
@@ -113,7 +122,7 @@ class Times:
         """
         if deadline is None:
             return None
-        left, cost = deadline.left(), math.fsum(run.cost for run in tuner.history)
+        left, cost = deadline.left(), math.fsum(self.costs)
         if left <= 0.0 or not (self.own_cost or tuner.history or tuner.problem.price.unit):
             return Left(left if left <= 0.0 else math.inf, "deadline")
         pace = self.training / cost if self.own_cost and cost > 0.0 and self.training > 0.0 else 1.0

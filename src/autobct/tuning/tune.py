@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TextIO, Unpack
 
+from autobct.tuning.asked import asked_of
 from autobct.tuning.decide.waiting import PriceOf
 from autobct.tuning.isolation import Isolation, isolation_of
-from autobct.tuning.jobs import Alone, Backend, check_call, check_jobs, check_waiting, with_executor
+from autobct.tuning.jobs import Backend, check_call, check_jobs, check_waiting, with_executor
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.loop import LoopOrder, until_stop
 from autobct.tuning.progress import Callback, listeners
 from autobct.tuning.result import Result, TuningError
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
+from autobct.tuning.storage import Storage
 from autobct.tuning.training import TrainingFunction
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
@@ -34,6 +37,7 @@ def tune(
     price_of: PriceOf = "compute",
     isolate: bool | Isolation = False,
     on_failure: Literal["record", "raise"] = "record",
+    storage: str | os.PathLike[str] | Storage | None = None,
     callbacks: Sequence[Callback] = (),
     verbose: bool | str | TextIO = False,
     **keywords: Unpack[TunerKeywords],
@@ -76,6 +80,9 @@ def tune(
                   train must then be a function of a module or script, not a lambda or one of a notebook
     on_failure:   "record" continues after a failed run, "raise" ends the tuning with a TuningError; a return value of
                   the wrong type, or the same exception in the first two runs, always ends it
+    storage:      where to keep everything, so that the same call continues after a crash: a folder, "my-tuning"; or a
+                  database that several processes share, "sqlite:///run.db" or "postgresql://user@host/database"
+                  (needs `pip install 'autobct[storage]'`); or a `Storage` with its settings
     callbacks:    functions of (tuner, event), called after each decision (`Train`, `Stop`) and each `Run`, and once for
                   a score or cost outside its range (`Note`) and a model alarm (`Alarm`); a callback that raises is
                   dropped with a warning
@@ -93,4 +100,8 @@ def tune(
     tuner = Tuner(problem, policy=plan.policy, limits=limits, seed=plan.seed)
     check_waiting(price_of, tuner)
     order = LoopOrder(train, repeats=repeats, on_failure=on_failure, jobs=jobs, price_of=price_of)
-    return until_stop(Alone(tuner), executor, order, heard, clock)
+    try:
+        with asked_of(tuner, storage) as asked:
+            return until_stop(asked, executor, order, heard, clock)
+    finally:
+        heard.close()

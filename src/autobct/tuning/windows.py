@@ -1,4 +1,4 @@
-"""What tuning uses and does not import: tables, reports and notebook views, and workers for runs side by side.
+"""What tuning uses and does not import: reports and notebook views, storages, and workers for runs side by side.
 
 They are in packages above it.  Each is named here as text, and imported when it is needed.
 """
@@ -19,8 +19,10 @@ _WINDOWS = {
     "bar": ("autobct.report.bar", "Bar"),
     "processes": ("autobct.run.executors", "Processes"),
     "threads": ("autobct.run.executors", "Threads"),
+    "folder": ("autobct.run.kept", "in_folder"),
+    "database": ("autobct.integrations.storage", "shared"),
 }
-"""What is wanted -> the module that has it, and its name there."""
+"""What is needed -> the module that has it, and its name there."""
 
 
 def window(name: str) -> Callable[..., Any]:

@@ -31,6 +31,7 @@ COSTS = np.exp((COST_EDGES[1:] + COST_EDGES[:-1]) / 2)
 
 _TAIL = 0.005  # so much at the top of a distribution of scores is not counted on
 _MOST, _ENOUGH = 0.5, 3  # largest unit, in the range of that many scores or more
+_DIGITS = 4  # of what the network reads, so that rounding errors of other units make no difference
 _FINISHED, _FAILED, _GUESS, _CONTEXT, _OBSERVED = 2, 3, 4, 5, 6  # columns of an outcome
 
 
@@ -40,6 +41,7 @@ class Shown:
 
     controls: (n, p);  scores: (n,) higher is better, nan where a run failed;  costs: (n,) positive
     price:    score per cost;  ends: lowest and highest score, if known;  guess: (p,) a control held to be good
+    widest:   what scores may differ by at most, as far as one can tell
     """
 
     controls: Array
@@ -48,6 +50,7 @@ class Shown:
     price: float
     ends: tuple[float, float] | None = None
     guess: Array | None = None
+    widest: float = np.inf
 
     @property
     def finished(self) -> Array:
@@ -65,11 +68,9 @@ class Shown:
 
         The network has learned from prices up to a third of the range of scores.
         """
-        widths = [] if self.ends is None else [self.ends[1] - self.ends[0]]
-        if self.finished.sum() >= _ENOUGH:
-            widths.append(float(np.nanmax(self.scores) - np.nanmin(self.scores)))
-        widest = [_MOST * width for width in widths if width > 0]
-        return min([self.price * float(np.exp(self.mean_log_cost)), *widest])
+        width = float(np.nanmax(self.scores) - np.nanmin(self.scores)) if self.finished.sum() >= _ENOUGH else 0.0
+        most = _MOST * (min(width, self.widest) if width > 0 else self.widest)
+        return min(self.price * float(np.exp(self.mean_log_cost)), most)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +145,7 @@ def _context(layout: Layout, shown: Shown) -> Rows:
         context[1] = 1.0
         context[2] = np.clip(np.log(max((high - low) / unit, 1e-9)), -4.0, 14.0) / SCORE_UNIT
         context[3] = squash(np.asarray(room)) / SCORE_UNIT
-    return context
+    return np.round(context, _DIGITS)
 
 
 def _outcomes(shown: Shown) -> Rows:
@@ -154,7 +155,7 @@ def _outcomes(shown: Shown) -> Rows:
     outcomes[:, 0] = squash(away) / SCORE_UNIT
     outcomes[:, 1] = np.clip(np.log(shown.costs) - shown.mean_log_cost, -8.0, 8.0) / COST_UNIT
     outcomes[:, _FINISHED], outcomes[:, _FAILED] = finished, ~finished.astype(bool)
-    return outcomes
+    return np.round(outcomes, _DIGITS)
 
 
 def _special(layout: Layout, guess: Array | None, context: Rows) -> Rows:
@@ -181,8 +182,17 @@ def _without_tail(shares: Array) -> Array:
 def _width(shares: Array) -> Array:
     """Squared half width of the central 68 %.  (G,)."""
     cdf = np.cumsum(shares, axis=1)
-    low, high = (SCORES[np.argmax(cdf >= level, axis=1)] for level in (0.16, 0.84))
-    return np.asarray(np.square((high - low) / 2.0))
+    low, high = (_quantile(cdf, level) for level in (0.16, 0.84))
+    return np.square((high - low) / 2.0)
+
+
+def _quantile(cdf: Array, level: float) -> Array:
+    """Between the middles of two bins, so that a small change is one of the quantile, too.  (G, bins) -> (G,)."""
+    above = np.maximum(np.argmax(cdf >= level, axis=1), 1)
+    rows = np.arange(len(cdf))
+    before, after = cdf[rows, above - 1], cdf[rows, above]
+    share = np.clip((level - before) / np.maximum(after - before, 1e-12), 0.0, 1.0)
+    return np.asarray(SCORES[above - 1] + share * (SCORES[above] - SCORES[above - 1]))
 
 
 def _softmax(logits: Array) -> Array:

@@ -19,7 +19,7 @@ from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.limits import Left, Mask
 from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
-from autobct.value.state import Opinion, State, Terms
+from autobct.value.state import Opinion, State
 
 DOUBTED = 0.25
 """Quantile of what a run is worth over the possible outcomes of those under way.  docs/decisions/pending.md."""
@@ -40,6 +40,7 @@ class Position:
     feasibility:  (G,) probability that a run finishes; None where that is no question
     to_scores:    from scores as they are learned to the user's units; None where these are model units
     least:        a gain below this, in model units, is none
+    opinion:      what the learned surrogate expects at the candidates in a problem at another price
     fantasies:    the state after some possible outcomes of the runs under way, over which a decision averages; empty
                   where there are none, or where these count as finished with their predicted outcome
     """
@@ -56,6 +57,7 @@ class Position:
     feasibility: Array | None = None
     to_scores: Callable[[Array], Array] | None = None
     least: float = 0.0
+    opinion: Callable[[ScaledProblem], Opinion | None] | None = None
     fantasies: tuple[State, ...] = ()
 
     @property
@@ -89,7 +91,7 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     problem: the same at another price, if not the position's own
     """
     terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
-    second = _second(position, terms)
+    second = _second(position, problem)
     states = [replace(state, feasibility=position.feasibility, last=last, second=second) for state in position.states]
     found = [_checked(policy(state, terms, position.asked), state.size) for state in states]
     if len(found) == 1:
@@ -99,13 +101,18 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (value, priority)))
 
 
-def _second(position: Position, terms: Terms) -> Opinion | None:
-    """The second opinion at a price that may be another one than it was formed at, less what is paid for anyway."""
-    second, own = position.state.second, position.problem.terms
-    if second is None or (terms is own and not terms.covered):
+def _second(position: Position, problem: ScaledProblem | None = None) -> Opinion | None:
+    """The second opinion, formed again in a problem at another price; less what is paid for anyway.
+
+    One opinion serves all possible outcomes of the runs under way, which it anticipates by itself.
+    """
+    second, terms = position.state.second, (problem or position.problem).terms
+    if second is not None and problem is not None and position.opinion is not None:
+        second = position.opinion(problem)
+    if second is None or not terms.covered:
         return second
-    price = (second.price - own.overhead) * (terms.price / own.price)
-    return replace(second, price=np.maximum(price - terms.price * terms.covered, 0.0) + terms.overhead)
+    price = second.price - terms.overhead - terms.price * terms.covered
+    return replace(second, price=np.maximum(price, 0.0) + terms.overhead)
 
 
 def _over_outcomes(found: Sequence[Assessment], stops: Sequence[float]) -> tuple[Array, Array]:
@@ -170,7 +177,7 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
     The gain is what V exceeds stopping by, and the price: above the price exactly where V is above stopping.
     """
     problem, state = position.problem, position.state
-    price = float(expected_price(replace(state, second=_second(position, problem.terms)), problem.terms)[chosen])
+    price = float(expected_price(replace(state, second=_second(position)), problem.terms)[chosen])
     gain = price + (value - position.stop_value)
     whole = float(expected_price(state, replace(problem.terms, covered=0.0))[chosen])
     cost = (whole - problem.terms.overhead) / problem.terms.price

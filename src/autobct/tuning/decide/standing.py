@@ -10,13 +10,15 @@ from functools import partial
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.belief.gaussian import Belief, Gaussian, Seen
+from autobct.belief.gaussian import Belief, Seen
 from autobct.belief.kalman import anticipate, gains
 from autobct.belief.model import noise_at
 from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.excluded import certain_at, nearest_allowed
 from autobct.tuning.decide.outcomes import after_outcomes
 from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.decide.waiting import with_covered
+from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import score_at, to_scores
 from autobct.tuning.model.feasibility import chances
@@ -26,11 +28,12 @@ from autobct.tuning.space.candidates import distinct
 from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
 from autobct.value.assessment import by_ei_per_cost
 from autobct.value.simulate import KEPT
-from autobct.value.state import State, keep
+from autobct.value.state import Opinion, State, keep
 
 RESOLUTION = 0.005
 """Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
 
+_FAILURES = 16  # among the last so many runs are of interest
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
 
@@ -137,11 +140,11 @@ def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = 
     followed = kept(memory, candidates, [*candidates.finished(memory), *candidates.under_way(memory)])
     if excluded is None:
         excluded = candidates.excluded(memory)
-    alike = _nearest_allowed(problem.controls, excluded)
+    alike = nearest_allowed(problem.controls, excluded)
     alike[followed] = followed
     state = view(memory, candidates, belief, alike)
     known = [int(index) for index in followed if index in excluded]
-    return keep(replace(state, score=_known(state.score, known)) if known else state, followed)
+    return keep(replace(state, score=certain_at(state.score, known)) if known else state, followed)
 
 
 def position_of(
@@ -175,8 +178,8 @@ def position_of(
         state = state_of(memory, candidates, np.flatnonzero(excluded))
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
-    learned = memory.known.evidence
-    state = with_opinion(memory, candidates, state) if second else replace(state, realised=_realised(problem))
+    learned, opinion = memory.known.evidence, partial(opinion_of, memory, candidates)
+    state = replace(state, second=opinion(problem) if second else None, realised=_realised(problem))
     return Position(
         problem=with_covered(problem, covered),
         state=state,
@@ -190,22 +193,32 @@ def position_of(
         feasibility=chance,
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
+        opinion=opinion if second else None,
         fantasies=_fantasies(memory, candidates, state),
     )
 
 
-def with_opinion(memory: Memory, candidates: Candidates, state: State) -> State:
-    """The state with the opinion of the learned surrogate, which sees no use in making a run again."""
-    problem = candidates.problem
+def opinion_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -> Opinion | None:
+    """What the learned surrogate expects at the candidates; it sees no use in making a run again.
+
+    problem: that of the candidates, or the same at another price
+    """
     if _realised(problem) == 1.0:
-        return state
+        return None
     pending = [train.control for train in memory.pending.values()]
-    second = second_opinion(problem, memory.counted, pending, problem.controls)
+    second = second_opinion(problem, _telling(memory), pending, candidates.problem.controls)
     if second is not None:
         again = [candidates.places[place] for place in memory.finished]
         again += [candidates.places[place_of(control)] for control in pending]
         second.improvement[again] = 0.0
-    return replace(state, second=second, realised=_realised(problem))
+    return second
+
+
+def _telling(memory: Memory) -> list[Run]:
+    """The runs that the learned surrogate is shown: those that may be returned, and the latest failures."""
+    latest = range(max(0, len(memory.runs) - _FAILURES), len(memory.runs))
+    failed = [number for number in latest if memory.runs[number].score is None and number not in memory.forgiven]
+    return [memory.runs[number] for number in sorted({*memory.finished.values(), *failed})]
 
 
 def _realised(problem: ScaledProblem) -> float:
@@ -254,26 +267,6 @@ def _budget(memory: Memory, max_cost: float | None) -> Left | None:
         return None
     under_way = math.fsum(train.expected_cost for train in memory.pending.values())
     return Left(max_cost - memory.total_cost - under_way, "max_cost")
-
-
-def _nearest_allowed(controls: Array, excluded: Indices) -> Indices:
-    """For each candidate itself, or the nearest that may be tried if it may not.  (G,).
-
-    If a lookahead still counted on an excluded one, it could go on preparing for a run that never comes.
-    """
-    shown = np.arange(len(controls))
-    left = np.setdiff1d(shown, excluded)
-    for index in excluded if left.size else ():
-        shown[index] = left[np.square(controls[left] - controls[index]).sum(axis=-1).argmin()]
-    return shown
-
-
-def _known(score: Gaussian, indices: list[int]) -> Gaussian:
-    """The belief as if the values at these candidates were certain: nothing is to be learned from a run there."""
-    cov = score.cov.copy()
-    cov[indices, :] = 0.0
-    cov[:, indices] = 0.0
-    return Gaussian(score.mean, cov)
 
 
 def _anticipated(memory: Memory, candidates: Candidates) -> Belief:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,6 +72,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
         price=price,
         ends=_ends(problem),
         guess=_guess(problem),
+        widest=1.0,  # the range of scores, stated or as the runs have shown it
     )
 
 
@@ -111,11 +113,9 @@ def _anticipated(posterior: NetworkPosterior, under_way: Array) -> Shown:
     """The runs, and those under way as they are expected to end."""
     shown = posterior.shown
     scores, costs = posterior.expected(under_way)
-    return Shown(
+    return replace(
+        shown,
         controls=np.concatenate([shown.controls, under_way]),
         scores=np.append(shown.scores, scores),
         costs=np.append(shown.costs, costs),
-        price=shown.price,
-        ends=shown.ends,
-        guess=shown.guess,
     )

@@ -1,0 +1,163 @@
+"""From an address to Optuna's storage: looked at before anything is made, and strict about transactions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import warnings
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy
+from optuna.storages import RDBStorage
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from autobct.integrations.storage.patience import Patience
+from autobct.integrations.storage.turn import Turn
+from autobct.tuning.storage import Storage, StorageError, without_secrets
+
+_INSTALL = "pip install 'autobct[storage]'"
+_OPENING = 10.0  # seconds for a database that does not answer at all
+_MAKING = 60.0  # seconds for another process to make the tables
+_BUSY = 30.0  # seconds that one statement waits for another process's
+_SERVER: dict[str, Any] = {"pool_pre_ping": True, "pool_size": 1, "max_overflow": 4}  # a server has about 100 for all
+_SAFE_COPY = ".good"
+_VERSIONS = "alembic_version"  # the table in which Optuna's migrations keep the version of the schema
+
+
+def opened(storage: Storage) -> RDBStorage:
+    """The storage at an address; StorageError, with nothing changed, if it cannot be used."""
+    url = _url(storage)
+    if url.drivername.startswith("sqlite"):
+        _check_file(storage, Path(url.database or ""))
+    made = Patience(storage, min(_OPENING, storage.patience))(lambda: _made(storage, url))
+    if made.engine.name == "sqlite":
+        _keep_copy(Path(url.database or ""))
+        _strict(made.engine)
+    return made
+
+
+def _url(storage: Storage) -> sqlalchemy.URL:
+    address = str(storage.address)
+    try:
+        url = sqlalchemy.make_url(address)
+    except (ArgumentError, ValueError):
+        raise StorageError(f"storage {storage.shown!r} is not an address of a database") from None
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise StorageError(
+            f"storage {storage.shown!r}: write the address without a driver, {url.get_backend_name()}://"
+        )
+    if url.drivername != "sqlite" and not url.database:
+        raise StorageError(f"storage {storage.shown!r} names no database; write 'postgresql://user@host/database'")
+    return url
+
+
+def _check_file(storage: Storage, path: Path) -> None:
+    """A file that can be written and is sound, or a folder in which one can be made."""
+    if not path.parent.is_dir():
+        raise StorageError(f"storage {storage.shown!r}: there is no folder {str(path.parent)!r}")
+    if not path.exists():
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise StorageError(f"storage {storage.shown!r}: no permission to write in {str(path.parent)!r}")
+        return
+    if not path.is_file():
+        raise StorageError(f"storage {storage.shown!r}: {str(path)!r} is not a file")
+    if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK | os.X_OK):
+        raise StorageError(f"storage {storage.shown!r}: no permission to write {str(path)!r} and beside it")
+    _check_sound(storage, path)
+
+
+def _check_sound(storage: Storage, path: Path) -> None:
+    """Every page of the file, before a wrong one can be read as a right one."""
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=min(_OPENING, storage.patience))) as file:
+            said = [str(row[0]) for row in file.execute("PRAGMA quick_check(1)")]
+    except sqlite3.OperationalError as error:
+        locked = "is locked by another program" if "locked" in str(error) else f"cannot be read: {error}"
+        raise StorageError(f"the database {storage.shown!r} {locked}") from None
+    except sqlite3.DatabaseError as error:
+        said = [str(error)]
+    if said != ["ok"]:
+        copy = path.with_name(path.name + _SAFE_COPY)
+        there = f"the last sound copy is {str(copy)!r}" if copy.exists() else "restore a copy of it"
+        raise StorageError(f"the database {storage.shown!r} is damaged, {said[0].splitlines()[-1]}; {there}")
+
+
+def _made(storage: Storage, url: sqlalchemy.URL) -> RDBStorage:
+    """Optuna's storage, its tables made by one process at a time; StorageError if they are of another version."""
+    engine = _engine(storage, url)
+    try:
+        there = _has_tables(engine)
+        with contextlib.nullcontext() if there else Turn(engine, "tables", _MAKING).taken():
+            made = _optuna(url, there=there or _has_tables(engine))
+    finally:
+        engine.dispose()
+    found, current = made.get_current_version(), made.get_head_version()
+    if found == current:
+        return made
+    if found in made.get_all_versions():
+        said = f"an older Optuna; upgrade it with: optuna storage upgrade --storage {storage.shown}"
+    else:
+        said = f"a newer Optuna (schema {found}, and this one knows {current}); pip install -U optuna"
+    raise StorageError(f"the database {storage.shown!r} was made by {said}")
+
+
+def _engine(storage: Storage, url: sqlalchemy.URL) -> sqlalchemy.Engine:
+    try:
+        return sqlalchemy.create_engine(url, poolclass=sqlalchemy.NullPool)
+    except ImportError:
+        raise StorageError(f"a PostgreSQL address needs psycopg: {_INSTALL}") from None
+    except SQLAlchemyError as error:
+        raise StorageError(without_secrets(f"storage {storage.shown!r}: {error}", str(storage.address))) from None
+
+
+def _has_tables(engine: sqlalchemy.Engine) -> bool:
+    """Whether Optuna's tables are there already; nothing is made."""
+    if engine.name == "sqlite" and not Path(engine.url.database or "").exists():
+        return False
+    with engine.connect() as connection:
+        if not sqlalchemy.inspect(connection).has_table(_VERSIONS):
+            return False
+        return connection.exec_driver_sql(f"SELECT version_num FROM {_VERSIONS}").first() is not None
+
+
+def _optuna(url: sqlalchemy.URL, *, there: bool) -> RDBStorage:
+    given = dict(_SERVER) if url.drivername != "sqlite" else {"connect_args": {"timeout": _BUSY}}
+    address = url.render_as_string(hide_password=False).replace("{", "{{").replace("}", "}}")  # Optuna's template
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return RDBStorage(address, given, skip_compatibility_check=True, skip_table_creation=there)
+
+
+def _keep_copy(path: Path) -> None:
+    """A sound copy of the file beside it; a page that is torn later costs what came after it and no more."""
+    copy = path.with_name(path.name + _SAFE_COPY)
+    draft = copy.with_name(f"{copy.name}.{os.getpid()}")
+    with contextlib.suppress(OSError, sqlite3.Error):  # a full disk takes no copy, and the tuning goes on
+        try:
+            with contextlib.closing(sqlite3.connect(path)) as file, contextlib.closing(sqlite3.connect(draft)) as kept:
+                file.backup(kept)
+            os.replace(draft, copy)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _strict(engine: sqlalchemy.Engine) -> None:
+    """Every transaction of SQLite holds the file from its first read on.
+
+    By default it begins with the first write, and of two processes that have both read "running" both may finish a
+    trial.
+    """
+
+    def plain(connection: Any, record: Any) -> None:
+        connection.isolation_level = None
+
+    def begin(connection: sqlalchemy.Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    engine.dispose()
+    sqlalchemy.event.listen(engine, "connect", plain)
+    sqlalchemy.event.listen(engine, "begin", begin)

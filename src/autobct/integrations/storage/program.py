@@ -1,0 +1,153 @@
+"""`autobct run --storage`: tune a program together with any number of other processes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from dataclasses import replace
+from typing import Any
+
+import optuna
+
+from autobct.integrations.storage.shared import Interrupted, SharedTuner, shared
+from autobct.run.interrupts import Interrupts, interruptible
+from autobct.run.job import Job
+from autobct.run.journal_replay import run_of, tuner_of
+from autobct.run.process import INTERRUPTED
+from autobct.run.session import Ending
+from autobct.run.trial import Allowance, TrialOutcome
+from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.history import Note
+from autobct.tuning.progress import Listeners
+from autobct.tuning.result import count
+from autobct.tuning.storage import LateError, Storage
+from autobct.tuning.training import the_same_again
+from autobct.tuning.units.limits import Deadline, Left
+
+
+def tune_program_together(job: Job, storage: Storage, heard: Listeners) -> Ending:
+    """Work on the tuning of a program in a database until all workers stop, or this one is interrupted."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # this process is ours
+    try:
+        with interruptible() as interrupts:
+            together = shared(
+                tuner_of(job.settings), storage, settings=defining(job), hurried=lambda: interrupts.count > 0
+            )
+            with together as worker:
+                return _Worker(job, worker, heard, interrupts).go_on()
+    finally:
+        heard.close()
+
+
+def defining(job: Job) -> dict[str, Any]:
+    """What makes it this problem and no other; what [env] sets may be secret, so that a fingerprint has to do."""
+    told = job.settings.defining
+    return {key: _fingerprint(value) if key.startswith("env.") else value for key, value in told.items()}
+
+
+def _fingerprint(value: Any) -> str:
+    return hashlib.sha256(str(value).encode()).hexdigest()[:16]
+
+
+class _Worker:
+    """One process of several."""
+
+    def __init__(self, job: Job, worker: SharedTuner, heard: Listeners, interrupts: Interrupts) -> None:
+        self._job, self._worker, self._heard, self._interrupts = job, worker, heard, interrupts
+        told = job.settings.limits.deadline
+        self._deadline = None if told is None else Deadline.of(told)
+        self._wall = self._cost = 0.0
+
+    def go_on(self) -> Ending:
+        """Ask, run, tell, until all stop."""
+        if made := len(self._worker.tuner.history):
+            self._note(f"Continuing after {count(made)}.")
+        try:
+            while not self._interrupts.count:
+                decision = self._ask()
+                if isinstance(decision, Stop):
+                    return self._ended(decision)
+                outcome = self._train(decision)
+                if outcome.capped == INTERRUPTED:
+                    break
+                if (stop := self._reason_to_stop(outcome)) is not None:
+                    return self._ended(stop)
+        except Interrupted:
+            pass
+        return Ending(self._worker.tuner, self._worker.decisions, None)
+
+    def _ask(self) -> Train | Stop:
+        started, waited = time.perf_counter(), self._worker.waited
+        decision = self._worker.ask(self._left())
+        if isinstance(decision, Train):
+            if self._timed:
+                self._worker.charge(time.perf_counter() - started - (self._worker.waited - waited), deciding=True)
+            self._heard.tell(self._worker.tuner, decision)
+        return decision
+
+    def _train(self, decision: Train) -> TrialOutcome:
+        """One run, told, or given up for another worker if it was capped and not by its own fault."""
+        attempt = self._worker.attempt(decision)
+        job = self._job if attempt == 0 else replace(self._job, folder=self._job.folder / f"again-{attempt}")
+        outcome = job.trainer(self._interrupts).train(decision, self._allowance())
+        if outcome.capped is not None:
+            self._worker.release(decision.trial, outcome.cost)
+            return outcome
+        self._wall, self._cost = self._wall + outcome.wall, self._cost + outcome.cost
+        run = run_of(self._worker.tuner, decision, outcome.score, outcome.cost, outcome.error)
+        try:
+            told = self._worker.tell(decision, run.score, run.cost, error=run.error)
+        except LateError as late:
+            self._note(str(late))
+            return replace(outcome, fault="")
+        self._heard.news(self._worker.tuner, told)
+        for note in outcome.notes:
+            self._note(f"Run {run.trial + 1}: {note}.")
+        return outcome
+
+    def _reason_to_stop(self, outcome: TrialOutcome) -> Stop | None:
+        """A cap that ended the run, or a program that fails for every params, as far as anybody can tell."""
+        tuner = self._worker.tuner
+        if outcome.capped is not None:
+            stop = tuner.peek(Left(0.0, outcome.capped))
+            assert isinstance(stop, Stop)
+            return stop
+        if not outcome.fault or any(run.error is None for run in tuner.history):
+            return None
+        if outcome.fault == "output":
+            return Stop("no score", len(tuner.history), None)
+        return Stop("same failure", len(tuner.history), None) if the_same_again(tuner.history) else None
+
+    def _ended(self, stop: Stop) -> Ending:
+        self._heard.tell(self._worker.tuner, stop)
+        return Ending(self._worker.tuner, (*self._worker.decisions, stop), stop)
+
+    def _note(self, text: str) -> None:
+        tuner = self._worker.tuner
+        self._heard.tell(tuner, Note(len(tuner.history) - 1, "run", text))
+
+    @property
+    def _timed(self) -> bool:
+        return self._job.settings.measure == "wall"
+
+    def _left(self) -> Left | None:
+        """What the next run may cost until the deadline; a cost that is not time, at the pace of this worker's runs."""
+        if self._deadline is None:
+            return None
+        seconds = self._deadline.left()
+        if self._timed or seconds <= 0.0:
+            return Left(seconds, "deadline")
+        return Left(seconds * self._cost / self._wall, "deadline") if self._cost > 0.0 and self._wall > 0.0 else None
+
+    def _allowance(self) -> Allowance:
+        """What the program may take while it runs."""
+        settings, total = self._job.settings, self._worker.tuner.total_cost
+        most = math.inf if settings.limits.max_cost is None else max(settings.limits.max_cost - total, 0.0)
+        until = math.inf if self._deadline is None else max(self._deadline.left(), 0.0)
+        wall = most if self._timed else math.inf
+        return Allowance(
+            seconds=min(wall, until),
+            cpu=most if settings.measure == "cpu" else math.inf,
+            seconds_reason="max_cost" if wall <= until else "deadline",
+        )

@@ -1,0 +1,241 @@
+"""Ask and tell in a database: any number of workers, one tuning."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.trial import TrialState
+
+from autobct.belief.arrays import finite_number
+from autobct.integrations._optuna_follow import Follower
+from autobct.integrations._optuna_store import COST
+from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimReader, Snapshot
+from autobct.integrations.storage.heart import PER_GRACE, Heart
+from autobct.integrations.storage.identity import identity, is_gone
+from autobct.integrations.storage.patience import Patience
+from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
+from autobct.integrations.storage.turn import Turn
+from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.waiting import Waiting
+from autobct.tuning.history import Run
+from autobct.tuning.memory import run_told
+from autobct.tuning.storage import LateError, Storage, StorageError
+from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Left
+
+_FIRST_LOOK, _LAST_LOOK = 0.02, 1.0  # seconds between two looks at runs that others are making
+_HELD: set[str] = set()  # tokens of all claims that are at work in this process
+_LOCAL = ("deadline",)  # reasons to stop that hold for one worker only
+
+
+class Interrupted(Exception):  # noqa: N818 - nothing is wrong
+    """A worker was asked to end while it waited for the others."""
+
+
+class SharedTuner:
+    """A tuner whose runs are in a database.  Use `shared` to create one.
+
+    tuner:  the tuner with all runs that were there at the last look, of all workers
+    waited: seconds in which this worker waited for others
+    """
+
+    def __init__(self, study: SharedStudy, start: Tuner, reader: ClaimReader, hurried: Callable[[], bool]) -> None:
+        self._study, self._reader, self._hurried = study, reader, hurried
+        self._limits = {"max_runs": start.limits.max_runs, "max_cost": start.limits.max_cost}
+        self._follower = Follower(start, start.memory.problem.space)
+        grace = study.storage.grace
+        self._turn = Turn(study.engine, study.storage.study, grace)
+        self._heart = Heart(study.backend, grace / PER_GRACE, study.running)
+        self._mine: dict[int, Claim] = {}  # by slot
+        self._due = self.waited = 0.0
+        self.tuner = start
+        self._seen = self._look()
+
+    @property
+    def decisions(self) -> tuple[Train, ...]:
+        """The decisions behind all runs of the tuner, in the order of its history."""
+        return tuple(self._seen.claims[run.trial].decision for run in self.tuner.history)
+
+    def attempt(self, decision: Train) -> int:
+        """How often this run was begun before and given up."""
+        return self._mine[decision.trial].attempt
+
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
+        """The next run for this worker, or to stop.
+
+        A stop that runs of other workers may still change is waited for; under runs of this worker it is returned, and
+        holds only until they are told.
+        """
+        wait, started = _FIRST_LOOK, time.monotonic()
+        while True:
+            waited = time.monotonic() - started
+            decision = self._decided(None if left is None else replace(left, amount=left.amount - waited), waiting)
+            if decision is not None:
+                return decision
+            self._wait(wait)
+            wait = min(1.5 * wait, _LAST_LOOK)
+
+    def tell(
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
+    ) -> Run:
+        """As `Tuner.tell`, into the database; LateError if the run was given to another worker in the meantime."""
+        number = trial.trial if isinstance(trial, Train) else trial
+        if number not in list(self._mine):
+            raise ValueError(f"trial {number!r} is not under way here; call tell() once for each trial of ask()")
+        claim = self._mine[number]
+        run = run_told(self.tuner.memory.started(claim.decision), number, score, cost, error)
+        del self._mine[number]
+        self._heart.finish(claim.trial._trial_id)
+        try:
+            self._study.set_attr(claim, COST, run.cost, user=True)
+            if run.error is not None:
+                self._study.set_attr(claim, ERROR, run.error, user=True)
+            self._study.finish(claim, TrialState.FAIL if run.score is None else TrialState.COMPLETE, run.score)
+        except UpdateFinishedTrialError:
+            if self._study.state(claim) == TrialState.PRUNED:
+                self._seen = self._look()
+                raise LateError(
+                    f"Run {number + 1} took longer than its worker gave signs of life and went to another worker; "
+                    f"this result is not counted."
+                ) from None  # otherwise it was this very call, and only the answer was lost
+        except StorageError as away:
+            outcome = f"score {run.score}" if run.error is None else f"error {run.error!r}"
+            raise StorageError(f"{away}; run {number + 1} ({outcome}, cost {run.cost}) is not stored") from None
+        finally:
+            _HELD.discard(claim.token)
+        self._seen = self._look()
+        return next(run for run in self.tuner.history if run.trial == number)
+
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """Add a cost that belongs to no run; it is stored with the next run of this worker."""
+        self._due += finite_number(cost, "cost", least=0.0)
+        self._seen = self._look()
+
+    def release(self, trial: int, cost: float = 0.0) -> None:
+        """Give up a run that was interrupted; another worker, or the next call, makes it again."""
+        claim = self._mine.pop(trial)
+        self._heart.finish(claim.trial._trial_id)
+        try:
+            self._study.set_attr(claim, RELEASED, float(cost))
+            self._study.finish(claim, TrialState.PRUNED)
+        except UpdateFinishedTrialError:
+            return
+        finally:
+            _HELD.discard(claim.token)
+
+    def start(self) -> None:
+        """Begin to give signs of life."""
+        self._heart.start()
+
+    def close(self) -> None:
+        """Give up what is under way, and end."""
+        for trial in list(self._mine):
+            with contextlib.suppress(StorageError):  # the others notice that it is gone
+                self.release(trial)
+        self._heart.close()
+
+    def _look(self, *, deciding: bool = False) -> Snapshot:
+        """Read the study, and learn what is new in it."""
+        seen = self._reader.read(self._study.trials())
+        self.tuner = self._follower.standing(seen.trials, deciding=deciding)
+        total, times = seen.charged[0] + self._due, seen.charged[1] + (self._due > 0.0)
+        if times:  # their mean is what the next decision is expected to take
+            self.tuner.charge(total - total / times)
+            self.tuner.charge(total / times, deciding=True)
+        return seen
+
+    def _decided(self, left: Left | None, waiting: Waiting | None) -> Decision | None:
+        """A decision; None where it has to wait for others."""
+        started = time.monotonic()
+        with self._turn.taken():
+            self.waited += time.monotonic() - started
+            seen = self._seen = self._without_the_dead(self._look(deciding=True))
+            if seen.lost:
+                return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, ())
+            if (stop := self._study.stopped(seen, self._limits)) is not None:
+                return stop
+            decision = self.tuner.peek(left, waiting)
+            if isinstance(decision, Train):
+                return self._claimed(decision, 0, seen.unheard)
+            if decision.reason in _LOCAL or self._mine:
+                return decision
+            if seen.trials.running:
+                return None
+            if decision.reason != "failing":  # the fault may be this machine's
+                self._study.stop(decision, seen, self._limits)
+            return decision
+
+    def _claimed(self, decision: Train, attempt: int, heard: Sequence[int]) -> Train | None:
+        """The run, if the claim to it holds."""
+        token = secrets.token_hex(8)
+        _HELD.add(token)
+        self._study.claim(token, decision, attempt, heard, self._due)
+        due, self._due = self._due, 0.0
+        self._seen = self._look()
+        found = self._seen.claims.get(decision.trial)
+        held = found if found is not None and found.token == token else None
+        self._study.withdraw([claim for claim in self._seen.made if claim.token == token and claim is not held])
+        if held is None:
+            _HELD.discard(token)
+            self._due = due
+            return None
+        self._mine[decision.trial] = held
+        self._heart.begin(held.trial._trial_id)
+        return held.decision
+
+    def _without_the_dead(self, seen: Snapshot) -> Snapshot:
+        """Give up the runs of workers that have died or fallen silent."""
+        self._heart.look([claim.trial for claim in seen.open])
+        mine = {claim.trial.number for claim in self._mine.values()}
+        dead = [claim for claim in seen.open if claim.trial.number not in mine and self._is_dead(claim)]
+        for claim in dead:
+            with contextlib.suppress(UpdateFinishedTrialError):  # it was there after all, or another was faster
+                self._study.finish(claim, TrialState.PRUNED)
+        return self._look() if dead else seen
+
+    def _is_dead(self, claim: Claim) -> bool:
+        if claim.worker == identity():
+            return claim.token not in _HELD  # of an earlier call in this process, which has ended
+        return is_gone(claim.worker) or self._heart.silence(claim.trial._trial_id) >= self._study.storage.grace
+
+    def _wait(self, seconds: float) -> None:
+        if self._hurried():
+            raise Interrupted
+        time.sleep(seconds)
+        self.waited += seconds
+
+
+@contextlib.contextmanager
+def shared(
+    tuner: Tuner,
+    storage: Storage,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    hurried: Callable[[], bool] = lambda: False,
+) -> Iterator[SharedTuner]:
+    """Work on a tuning in a database, from its start or from where it is.
+
+    tuner:    a new one;  settings: what makes it this problem and no other, by default what the tuner says
+    hurried:  true when this worker is to end: it waits for nothing any more
+    """
+    if tuner.history or tuner.under_way:
+        raise ValueError("tuner must be new: its earlier runs would not be stored")
+    said = {**(settings_of_tuner(tuner) if settings is None else settings), "on_crash": storage.on_crash}
+    study = SharedStudy.open(storage, tuner, said, Patience(storage, storage.patience, hurried))
+    with contextlib.closing(study):
+        reader = ClaimReader(
+            tuner.memory.problem.space,
+            study.problem,
+            rerun=storage.on_crash == "rerun",
+            timed=bool(tuner.memory.problem.price.unit),
+        )
+        worker = SharedTuner(study, tuner, reader, hurried)
+        worker.start()
+        with contextlib.closing(worker):
+            yield worker
