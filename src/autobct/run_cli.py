@@ -78,7 +78,7 @@ def run(
 
         job = Job.of(path, folder)
         if storage is not None and not dry_run:
-            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh)
+            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh, jobs=jobs)
             _finish(job, _tuned_together(job, where, quiet=quiet), quiet=quiet, where=where.shown)
         elif dry_run:
             _foretell(job)
@@ -151,9 +151,11 @@ def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int) -> Ending:
     return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh, jobs=jobs)
 
 
-def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool) -> Storage:
+def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool, jobs: int) -> Storage:
     from autobct.tuning.storage import Storage, StorageError
 
+    if jobs != 1:
+        raise StorageError("--jobs is for a folder; with a database start the same command once for each job")
     if fresh:
         raise StorageError("--fresh is for a folder; in a database start over with another name: --study NAME")
     found = Storage(address, study, on_crash, grace)  # type: ignore[arg-type]  # checked there

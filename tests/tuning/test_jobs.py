@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,14 @@ from tests.tuning.cases import LINE, SQUARE, ask_train, hill, numbers
 import autobct
 from autobct import Float, Stop, Train, Tuner, TuningError, tune
 from autobct.run.executors import Processes, Threads
+from autobct.tuning.asked import Alone
+from autobct.tuning.decide import standing
+from autobct.tuning.decide.outcomes import FANTASIES
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Here, WorkerLostError
-from autobct.tuning.jobs import Alone, check_jobs, cores
+from autobct.tuning.jobs import check_jobs, cores
 from autobct.tuning.loop import LoopOrder, until_stop
+from autobct.tuning.model.opinion import second_opinion
 from autobct.tuning.progress import Listeners
 from autobct.tuning.training import WorkerError
 from autobct.value.state import variance
@@ -64,19 +69,41 @@ def rough(params: dict[str, Any]) -> float:
     return sum(math.sin(37 * x) * math.cos(11 * x + i) for i, x in enumerate(params.values()))
 
 
-def test_300_pending_runs_are_300_different_ones() -> None:
+def test_with_hundreds_of_pending_runs_all_are_different_ones() -> None:
     tuner = Tuner(CUBE, price=1e-9)
     for _ in range(6):
         train = ask_train(tuner)
         tuner.tell(train, rough(train.params), 1.0)
-    asked: set[bytes] = set()
-    for _ in range(300):
+    first = ask_train(tuner)
+    for trial, control in enumerate(np.random.default_rng(0).random((270, 6)), start=tuner.memory.asked):
+        tuner.adopt(replace(first, trial=trial, control=control, params=dict(zip(CUBE, control.tolist(), strict=True))))
+    for _ in range(29):
         decision = tuner.ask()
         if isinstance(decision, Stop):  # what it would have been; a host may start it all the same
             assert decision.best_alternative is not None
-            tuner.adopt(decision := decision.best_alternative)
-        asked.add(decision.control.tobytes())
-    assert len(asked) == len(tuner.under_way) == 300
+            tuner.adopt(decision.best_alternative)
+    assert len({train.control.tobytes() for train in tuner.under_way}) == len(tuner.under_way) == 300
+
+
+def test_the_network_is_asked_once_for_a_decision_with_pending_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counted(problem: Any, runs: Any, pending: Any, controls: Any) -> Any:
+        asked.append(len(pending))
+        return second_opinion(problem, runs, pending, controls)
+
+    tuner = Tuner(SQUARE, price=1e-9)
+    for _ in range(4):
+        train = ask_train(tuner)
+        tuner.tell(train, *hill(train.params))
+    for _ in range(3):
+        ask_train(tuner)
+    monkeypatch.setattr(standing, "second_opinion", counted)
+    position = tuner.position()
+    assert len(position.fantasies) == FANTASIES
+    assert all(state.second is position.state.second for state in position.states)
+    tuner.peek()
+    assert asked == [3, 3]  # once for the position above, and once for the decision
 
 
 def test_where_all_candidates_are_under_way_one_is_asked_for_again() -> None:

@@ -53,7 +53,11 @@ class Threads(Generic[Outcome]):
         if self._end is not None:
             self._end()
             for thread in self._threads:
-                thread.join()
+                try:
+                    thread.join()
+                except KeyboardInterrupt:  # a second one: no more grace
+                    self._end()
+                    thread.join()
 
     def _made(self, number: int, run: Callable[[], Outcome]) -> None:
         ended = self._ended
