@@ -24,7 +24,7 @@ from autobct import Float, Stop, Train, Tuner, TuningError, tune
 from autobct.run.executors import Processes, Threads
 from autobct.tuning.asked import Alone
 from autobct.tuning.decide import standing
-from autobct.tuning.decide.outcomes import FANTASIES
+from autobct.tuning.decide.possible_outcomes import FANTASIES
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Here, WorkerLostError
 from autobct.tuning.jobs import check_jobs, cores

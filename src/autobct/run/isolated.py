@@ -27,7 +27,7 @@ from autobct.run import isolated_child
 from autobct.run.executors import share_of_cores
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.last_words import last_words
-from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, Ended, Order, Waiting, run_program
+from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, Ended, Order, SlowNotice, run_program
 from autobct.tuning.isolation import Isolation
 from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.training import Measured, TrainingError, TrainingFunction
@@ -111,7 +111,7 @@ class Isolated:
             given.write(_main_module() + _pickled(self._train, params))
             given.seek(0)
             order = self._order(place, given.fileno(), back.fileno())
-            waiting = None if order.timeout is not None else Waiting(_say_waiting, HANGING)
+            waiting = None if order.timeout is not None else SlowNotice(_say_waiting, HANGING)
             with self._interruptible() as interrupts:
                 ended = run_program(order, interrupts=interrupts, waiting=waiting)
             return ended, _answer(back.fileno()), last_words(order.stderr)

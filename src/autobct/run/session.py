@@ -16,8 +16,7 @@ from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of
 from autobct.run.opening import OpenedFolder, opened
-from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE
-from autobct.run.process import Waiting as Slow
+from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, SlowNotice
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.standing import incumbent_score
@@ -208,7 +207,7 @@ class Session:
 
     def _trained(self, decision: Train, allowance: Allowance) -> TrialOutcome:
         """The outcome of a run, in the thread where it is made; one that cannot start is waited for."""
-        slow = Slow(partial(self._say_waiting, decision.trial + 1), HANGING)
+        slow = SlowNotice(partial(self._say_waiting, decision.trial + 1), HANGING)
         outcome = self._trainer.train(decision, allowance, slow)
         if outcome.capped == NOT_STARTED and WAIT > 0.0:
             self._say(f"Run {decision.trial + 1} could not be started: {outcome.error}. Trying again for {WAIT:g} s.")

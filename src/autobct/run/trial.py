@@ -17,7 +17,7 @@ from typing import Any
 from autobct.run.interrupts import Interrupts
 from autobct.run.last_words import last_words
 from autobct.run.lock import Lock
-from autobct.run.process import NOT_STARTED, OWN_LIMITS, TIMEOUT, Ended, Order, Waiting, run_program
+from autobct.run.process import NOT_STARTED, OWN_LIMITS, TIMEOUT, Ended, Order, SlowNotice, run_program
 from autobct.run.program_settings import Program, ProgramSettings
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.template import as_text, filled, has_all
@@ -100,7 +100,7 @@ class Trainer:
         """The command of a run as one would type it."""
         return shlex.join(self._order(decision, 1, Allowance()).argv)
 
-    def train(self, decision: Train, allowance: Allowance, waiting: Waiting | None = None) -> TrialOutcome:
+    def train(self, decision: Train, allowance: Allowance, waiting: SlowNotice | None = None) -> TrialOutcome:
         """All trainings of one run.  If some of the repeats finish, the run has; the others are only paid for.
 
         waiting: as in `run_program`
@@ -131,7 +131,7 @@ class Trainer:
         place.mkdir(parents=True)
         (place / _PARAMS).write_text(_params_json(decision) + "\n", "utf-8")
 
-    def _once(self, decision: Train, repeat: int, allowance: Allowance, waiting: Waiting | None) -> Once:
+    def _once(self, decision: Train, repeat: int, allowance: Allowance, waiting: SlowNotice | None) -> Once:
         settings = self._settings
         order = self._order(decision, repeat, allowance)
         values = self._values(decision, repeat)
@@ -160,7 +160,7 @@ class Trainer:
                 fault="" if isinstance(missing, NotFiniteError) else "output",
             )
 
-    def _run(self, order: Order, waiting: Waiting | None) -> Ended:
+    def _run(self, order: Order, waiting: SlowNotice | None) -> Ended:
         """The program; one whose name depends on the params and that is not there has failed like any other."""
         ended = run_program(order, waiting=waiting, **self._kept)
         if ended.capped == NOT_STARTED and "{" in self._settings.program.command[0]:

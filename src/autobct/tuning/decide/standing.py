@@ -15,8 +15,8 @@ from autobct.belief.kalman import anticipate, gains
 from autobct.belief.model import noise_at
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.excluded import certain_at, nearest_allowed
-from autobct.tuning.decide.outcomes import after_outcomes
 from autobct.tuning.decide.position import Position, assessed, train_at
+from autobct.tuning.decide.possible_outcomes import after_outcomes
 from autobct.tuning.decide.waiting import with_covered
 from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
