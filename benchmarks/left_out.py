@@ -4,7 +4,8 @@
 
 FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  --weights is the folder of the
 networks of the four folds (experiments/surrogate/weights).  Settings are those of `autobct.Tuner`, e.g.
-{"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores.
+{"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores, and {"peer": "logei-2"}
+plays one of the peers of peer_list.py that stop by themselves.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peer_list import PEERS
 from tasks import LEVELS, autobct_tuner, play
 
 from autobct.belief.surrogate.network import Network
@@ -59,7 +61,8 @@ def played(job: tuple[str, str, str, dict[str, Any], float, int]) -> Row:
     task, told = named_task(name, data), dict(settings)
     if not told.pop("told", True):
         told["score_range"] = None
-    outcome = play(autobct_tuner(**told), task, level, seed)
+    tuner = PEERS[told["peer"]].make() if "peer" in told else autobct_tuner(**told)
+    outcome = play(tuner, task, level, seed)
     return name, task.family, level, seed, outcome.captured, outcome.trials, outcome.seconds
 
 

@@ -81,7 +81,7 @@ def is_heavy(node: ast.AST) -> bool:
 @pytest.mark.parametrize("path", sources("src"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_package_imports_what_it_or_an_extra_declares(path: Path) -> None:
     extras = ("sklearn", "optuna", "storage", "ray", "report", "pandas", "jobs", "mlflow", "tensorboard", "wandb")
-    there = declared(*extras, "build")
+    there = declared(*extras, "sign", "build")
     assert missing(ast.parse(path.read_text("utf-8")), there | BESIDE) == set()
 
 
@@ -109,6 +109,7 @@ def test_make_test_installs_what_the_tests_import(path: Path) -> None:
 def test_other_targets_install_what_they_import(environment: str, folder: str) -> None:
     elsewhere = {"flaml", "smac", "ConfigSpace"}  # of peers, in environments of their own
     others = {"docstrings.py": installed_by("docs") | {"griffe"}, "run_tests.py": installed_by("test")}
+    others["fuzz_guided.py"] = declared("fuzz")
     for path in sources(folder):
         there = others.get(path.name, installed_by(environment))
         assert missing(ast.parse(path.read_text("utf-8")), there | elsewhere) == set(), path

@@ -91,12 +91,12 @@ def test_a_bad_prior_file_gets_a_sentence(change, named, tmp_path, network_file)
     [
         ("prior.yaml", "basis: cubic", "must end in .toml or .json"),
         ("prior.json", "[1, 2]", "must be a table"),
-        ("prior.json", '{"basis": "cubic", "basis": "cubic"}', "a key stands there twice"),
+        ("prior.json", '{"basis": "cubic", "basis": "cubic"}', "a key occurs twice"),
         ("prior.json", "{", "not valid JSON"),
         ("prior.toml", "basis = ", "not valid TOML"),
-        ("prior.json", "[" * 100_000, "not valid JSON"),
-        ("prior.json", " " * 1_000_001, "larger than"),
-        ("prior.toml", b"\xff\xfe", "not valid TOML"),
+        ("prior.json", "[" * 50_000, "not valid JSON"),
+        ("prior.json", " " * 65_537, "larger than"),
+        ("prior.toml", b"\xff\xfe", "not UTF-8"),
     ],
 )
 def test_what_is_no_prior_at_all(name, text, named, tmp_path):

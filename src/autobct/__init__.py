@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from autobct.belief.model import Model
     from autobct.belief.prior import Prior, paper_prior
     from autobct.maps.library import load_map
+    from autobct.maps.ordinary import FileError
     from autobct.tuning.decide.decision import Stop, Train
     from autobct.tuning.decide.explain import Explanation
     from autobct.tuning.decide.forecast import Forecast
@@ -40,6 +41,7 @@ __all__ = [
     "Belief",
     "Categorical",
     "Explanation",
+    "FileError",
     "Float",
     "Forecast",
     "Gaussian",
@@ -81,6 +83,7 @@ _HOMES = {  # module -> its public names, imported when one of them is first ask
     "belief.model": "Model",
     "belief.prior": "Prior paper_prior",
     "maps.library": "load_map",
+    "maps.ordinary": "FileError",
     "tuning.decide.decision": "Stop Train",
     "tuning.decide.explain": "Explanation",
     "tuning.decide.forecast": "Forecast",

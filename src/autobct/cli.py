@@ -1,4 +1,4 @@
-"""The command line: `autobct demo`, `run`, `init`, `report`, `reproduce` and `maps`.
+"""The command line: `autobct demo`, `run`, `init`, `report`, `reproduce`, `maps`, `new-key`, `sign` and `verify`.
 
 Everything slow to import, and everything that is not always installed, is imported by the command that needs it.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from autobct import maps_cli, report_cli, reproduce_cli, run_cli
+from autobct import maps_cli, report_cli, reproduce_cli, run_cli, sign_cli
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +31,7 @@ app.add_typer(maps_cli.app)
 run_cli.add_to(app)
 report_cli.add_to(app)
 reproduce_cli.add_to(app)
+sign_cli.add_to(app)
 
 _LIBRARIES = {"sklearn": "scikit-learn", "matplotlib": "matplotlib"}
 _INSTALL = "pip install 'autobct[sklearn,report]'"

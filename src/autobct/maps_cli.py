@@ -64,25 +64,25 @@ def list_maps() -> None:
 
     names = list(shipped())
     if not names:
-        typer.echo("This package has no maps; build one with: autobct maps build OUT.safetensors")
+        say("This package has no maps; build one with: autobct maps build OUT.safetensors")
     for name in names:
         with one_sentence(1):
             opened = open_map(name)
-        typer.echo(f"{name}  {opened.size / 1024:.0f} KB  {opened.game}")
+        say(f"{name}  {opened.size / 1024:.0f} KB  {opened.game}")
 
 
 @app.command()
 def info(name: Named) -> None:
     """Show what a map is for, how it was built, and what it is worth."""
     opened = _opened(name)
-    typer.echo(f"{name}: {opened.kind} map, {opened.size / 1024:.0f} KB\n{opened.game}")
+    say(f"{name}: {opened.kind} map, {opened.size / 1024:.0f} KB\n{opened.game}")
     for key, text in opened.about.items():
         if key not in ("build", "policy"):
-            typer.echo(f"{key}: {text}")
+            say(f"{key}: {text}")
     if "build" in opened.about:
-        typer.echo("built with\n" + "\n".join(f"  {line}" for line in opened.about["build"].splitlines()))
+        say("built with\n" + "\n".join(f"  {line}" for line in opened.about["build"].splitlines()))
     if opened.rows:
-        typer.echo("evaluated when built")
+        say("evaluated when built")
         _print_rows(opened.rows)
 
 
@@ -92,7 +92,7 @@ def verify(name: Named) -> None:
     opened = _opened(name, damaged=1)
     with one_sentence(1):
         error = opened.check()
-    typer.echo(f"{name} is intact and reproduces the values stored with it (largest difference {error:.1e}).")
+    say(f"{name} is intact and reproduces the values stored with it (largest difference {error:.1e}).")
 
 
 @app.command()
@@ -136,7 +136,7 @@ def build(
 
         os.replace(path, out)
         clear_checkpoints(work)
-    typer.echo(f"Wrote {out}, {out.stat().st_size / 1024:.0f} KB.")
+    say(f"Wrote {out}, {out.stat().st_size / 1024:.0f} KB.")
 
 
 @app.command()
@@ -170,18 +170,18 @@ def certify(
     rows: list[DuelRow] = []
     with one_sentence(2):
         trial = opened.trial(prior, price, draws, seed, device)
-        typer.echo(trial.note, err=True)
+        say(trial.note, err=True)
         with _shown_progress() as progress:
             for row in trial.rows(lambda done: progress(done, draws * len(trial.names), "")):
                 rows.append(row)
     _print_rows(rows)
     took = time.perf_counter() - started
-    typer.echo(f"seed {seed}, {draws:,} draws a prior, price {price:g}, {trial.library}, {took:.0f} s")
+    say(f"seed {seed}, {draws:,} draws a prior, price {price:g}, {trial.library}, {took:.0f} s")
     if seconds > 0:
         _print_bounds(opened, trial.names, price, seconds, seed)
     problems = [f"{row.prior}: {row.problem}." for row in rows if row.problem is not None]
     if problems:
-        typer.echo("\n".join(problems), err=True)
+        say("\n".join(problems), err=True)
         raise typer.Exit(1)
 
 
@@ -199,16 +199,16 @@ def _print_bounds(opened: OpenedMap, priors: tuple[str, ...], price: float, seco
                 seed=seed,
                 progress=lambda share, text: progress(round(100 * share), 100, ""),
             )
-        typer.echo(f"{prior}, price {price:g}: {found}")
+        say(f"{prior}, price {price:g}: {found}")
 
 
 def _print_rows(rows: list[DuelRow]) -> None:
-    typer.echo(
+    say(
         f"{'prior':<12}{'net':>8}{'depth 2':>9}  {'difference':<18}{'costs positive':<18}"
         f"{'runs':>6}{'depth 2':>9}{'at 40':>8}"
     )
     for row in rows:
-        typer.echo(
+        say(
             f"{row.prior:<12}{row.net:8.4f}{row.base_net:9.4f}  {_paired(row.gap, row.gap_error)}"
             f"{_paired(row.positive_gap, row.positive_gap_error)}{row.runs:6.2f}{row.base_runs:9.2f}"
             f"{100 * row.capped:6.2f} %"
@@ -271,7 +271,7 @@ def _interruptible(work: Path) -> Iterator[None]:
 def _shown_progress() -> Iterator[Progress]:
     """A bar on a terminal, a plain line for every part elsewhere; on stderr, for the answer is on stdout."""
     if not sys.stderr.isatty():
-        yield lambda done, total, text: typer.echo(f"[{done}/{total}] {text}", err=True) if text else None
+        yield lambda done, total, text: say(f"[{done}/{total}] {text}", err=True) if text else None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TimeElapsedColumn
@@ -289,7 +289,14 @@ def _shown_progress() -> Iterator[Progress]:
         yield progress
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print text, some of which may be from a file of somebody else: nothing in it moves a cursor or rings a bell."""
+    from autobct.tuning.visible import visible
+
+    typer.echo(visible(text), err=err)
+
+
 def fail(sentence: str, code: int = 2) -> NoReturn:
     """One sentence on standard error, and out."""
-    typer.echo(sentence, err=True)
+    say(sentence, err=True)
     raise typer.Exit(code)

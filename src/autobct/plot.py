@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from autobct.tuning.numerics import usual_errors
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.price import Price
@@ -22,18 +23,21 @@ __all__ = ["belief", "forecast", "history", "what_if"]
 _INSTALL = "pip install 'autobct[report]'"
 
 
+@usual_errors
 def history(source: Result | Tuner) -> Figure:
     """Every score against the cost so far, with the best so far and the value of continuing where it is known."""
     figure: Figure = _plots().history_figure(_story(source))
     return figure
 
 
+@usual_errors
 def belief(source: Result | Tuner) -> Figure:
     """Estimated score and cost, before the first run and now, along each parameter through the model to use."""
     figure: Figure = _plots().belief_slices(_story(source))
     return figure
 
 
+@usual_errors
 def what_if(source: Result | Tuner, prices: Iterable[float | str | Price] | None = None) -> Figure:
     """Number of runs and score that other prices would have led to, given the same runs.
 
@@ -50,6 +54,7 @@ def what_if(source: Result | Tuner, prices: Iterable[float | str | Price] | None
     return figure
 
 
+@usual_errors
 def forecast(source: Result | Tuner | Forecast) -> Figure:
     """How the tuning is likely to end: number of runs, total cost and final score.
 

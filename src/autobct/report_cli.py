@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from autobct.maps_cli import fail
+from autobct.maps_cli import fail, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -40,4 +40,4 @@ def report(
     except ValueError as error:
         fail(f"{error}.")
     open_end = "" if recorded.finished else " The tuning is not finished; the page says so."
-    typer.echo(f"Wrote {path}, {path.stat().st_size / 1000:.0f} kB.{open_end}")
+    say(f"Wrote {path}, {path.stat().st_size / 1000:.0f} kB.{open_end}")

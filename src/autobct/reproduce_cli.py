@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autobct.maps_cli import fail, one_sentence
+from autobct.maps_cli import fail, one_sentence, say
 
 if TYPE_CHECKING:
     from autobct.paper.experiment import Experiment
@@ -60,7 +60,7 @@ def reproduce(
 
     if list_:
         for one in EXPERIMENTS.values():
-            typer.echo(f"{one.name:<17}{one.title}; {one.method}; {one.source}")
+            say(f"{one.name:<17}{one.title}; {one.method}; {one.source}")
         return
     if name is None:
         fail("Give the name of an experiment, or all; see: autobct reproduce --list")
@@ -158,12 +158,12 @@ def _shown(experiment: Experiment, player: Player, source: Source, seeds: int, o
     from autobct.paper.play import default_player
     from autobct.paper.summary import difference
 
-    typer.echo(f"{experiment.name}: {experiment.title}; {experiment.method}; {experiment.source}")
-    typer.echo(source.words)
+    say(f"{experiment.name}: {experiment.title}; {experiment.method}; {experiment.source}")
+    say(source.words)
     tunings = source.play(player, seeds)
     first, rows = tunings.played[0], [(f"here, mean of {seeds}", tunings.summary)]
     _echo(shown.run_cells(first.lines))
-    typer.echo(first.why)
+    say(first.why)
     about: dict[str, Any] = {}
     if seeds > 1:
         _echo(shown.seed_cells(tunings.played, experiment.price))
@@ -175,15 +175,15 @@ def _shown(experiment: Experiment, player: Player, source: Source, seeds: int, o
     if ours:
         gap, error = difference(own.nets, tunings.nets)
         more = f"{abs(gap):.3f} {'less' if gap < 0 else 'more'}"
-        typer.echo(f"Our policy nets {more}{'' if error is None else f' (standard error {error:.3f})'}.")
-    typer.echo("")
+        say(f"Our policy nets {more}{'' if error is None else f' (standard error {error:.3f})'}.")
+    say("")
     return shown.plain(experiment, tunings, **source.about, **about)
 
 
 def _echo(cells: list[list[str]]) -> None:
     from autobct.paper.shown import text_lines
 
-    typer.echo("\n" + "\n".join(text_lines(cells)) + "\n")
+    say("\n" + "\n".join(text_lines(cells)) + "\n")
 
 
 def _write_json(path: Path, found: list[dict[str, Any]]) -> None:
@@ -195,7 +195,7 @@ def _write_json(path: Path, found: list[dict[str, Any]]) -> None:
         write_file(path, (json.dumps(document, indent=1) + "\n").encode())
     except OSError as error:
         fail(f"'{path}' could not be written ({error.strerror}); give another file with --json.")
-    typer.echo(f"Wrote {path}.")
+    say(f"Wrote {path}.")
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autobct.maps_cli import fail
+from autobct.maps_cli import fail, say
 
 if TYPE_CHECKING:
     from autobct.run.job import Job
@@ -99,7 +99,7 @@ def init(
         fail(f"'{path}' already exists; give another name.")
     except OSError as error:
         fail(f"'{path}' cannot be written: {error.strerror}.")
-    typer.echo(f"Wrote {path}. Put your program in it, then try: autobct run {path} --dry-run")
+    say(f"Wrote {path}. Put your program in it, then try: autobct run {path} --dry-run")
 
 
 def repair(
@@ -127,12 +127,12 @@ def _foretell(job: Job) -> None:
     tuner, told = standing(job).tuner, job.settings.limits.deadline
     timed = told is not None and job.settings.measure == "wall"
     left = Left(Deadline.of(told).left(), "deadline") if told is not None and timed else None
-    typer.echo(str(tuner.forecast(left=left)))
+    say(str(tuner.forecast(left=left)))
     decision = tuner.peek(left)
-    typer.echo(decision.why)
+    say(decision.why)
     if isinstance(decision, Train):
-        typer.echo(f"In {job.directory} it would run:\n  {job.trainer().command_line(decision)}")
-    typer.echo(f"The results would be stored in {job.folder}.")
+        say(f"In {job.directory} it would run:\n  {job.trainer().command_line(decision)}")
+    say(f"The results would be stored in {job.folder}.")
 
 
 def _number(jobs: int) -> int:
@@ -178,14 +178,14 @@ def _finish(job: Job, ending: Ending, *, quiet: bool, where: str | None = None) 
     """The answer, and an exit code for scripts; why it stopped has been said unless it was to be quiet."""
     tuner, stop = ending.tuner, ending.stop
     if stop is None:
-        typer.echo(f"Interrupted; all results are in {where or job.folder}, and the same command continues.", err=True)
+        say(f"Interrupted; all results are in {where or job.folder}, and the same command continues.", err=True)
     if tuner.best is not None:
         why = stop.why if stop is not None and quiet else ""
-        typer.echo(str(tuner.result(why, ending.decisions)).rstrip())
+        say(str(tuner.result(why, ending.decisions)).rstrip())
     elif stop is not None:
         last = tuner.history[-1].error if tuner.history else None
         said = f" The last run failed: {last}." if last else ""
-        typer.echo(f"No run finished. {stop.why}{said} The output of the runs is in {job.folder / 'runs'}.", err=True)
+        say(f"No run finished. {stop.why}{said} The output of the runs is in {job.folder / 'runs'}.", err=True)
     raise typer.Exit(ending.code)
 
 

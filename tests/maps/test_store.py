@@ -118,7 +118,7 @@ def open_descriptors() -> int:
 
 
 def test_no_file_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path / "missing", "cannot be read: No such file")
+    refused(tmp_path / "missing", "cannot be read: there is no such file")
     refused("nul\0l", "null")
 
 

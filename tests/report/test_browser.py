@@ -1,9 +1,10 @@
 """The page in a real browser: it loads nothing, has no errors, sorts its table, and reads well with scripts off."""
 
 import pytest
-from tests.report.cases import many, one
+from tests.report.cases import HOSTILE, many, one
 from tools.chromium import browser, find_chromium
 
+import autobct
 from autobct.report.page import page_of
 from autobct.report.telling import story_of
 
@@ -95,3 +96,22 @@ def test_text_stands_out_from_the_paper(chromium, address, scheme):
     for colour in map(tab.evaluate, colours):
         low, high = sorted([paper, luminance(colour)])
         assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_names_values_and_errors_of_others_are_only_text(chromium, tmp_path):
+    space = {HOSTILE: autobct.Float(0, 1), "kind": autobct.Categorical([HOSTILE, "javascript:alert(3)"])}
+    tuner = autobct.Tuner(space, price=1e-9, seed=1)
+    for number in range(4):
+        decision = tuner.ask()
+        outcome = {"error": HOSTILE} if number == 1 else {"score": 0.5 + 0.1 * number}
+        tuner.tell(decision, cost=1.0, **outcome)
+    path = tmp_path / "hostile.html"
+    path.write_text(page_of(story_of(tuner)), encoding="utf-8")
+    tab = chromium.page()
+    tab.open(path.as_uri())
+    assert tab.troubles == []
+    assert tab.requests == [path.as_uri()]
+    assert tab.evaluate("document.querySelectorAll('script').length") == 1
+    assert tab.evaluate("document.querySelectorAll('img, iframe, object, a[href]').length") == 0
+    assert "onerror=alert(2)" in tab.evaluate("document.body.innerText")
+    assert rows(tab) == "1 2 3 4"

@@ -10,7 +10,7 @@ import autobct
 from autobct.report.axis import axis_over, choices_axis, number, parameter_axis
 from autobct.report.contour import loops_above
 from autobct.report.svg import Markup, path_of, tag
-from autobct.report.visible import one_line, visible
+from autobct.tuning.visible import one_line, visible
 
 HOSTILE = "<script>alert('x')</script>\"&'\n\x1b[31m\u202e"
 

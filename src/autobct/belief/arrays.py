@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from numbers import Real
+from numbers import Complex, Real
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -49,6 +49,8 @@ def finite_array(values: ArrayLike, name: str) -> Array:
     """`values` as an array of finite floats, or one sentence that names the argument."""
     try:
         array = np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} must be numbers below 1e308 in size") from None
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be numbers, got {values!r}") from None
     if not np.all(np.isfinite(array)):
@@ -79,13 +81,25 @@ def whole_number(value: object, name: str, *, example: int, least: int = 1) -> i
     return int(value)
 
 
+def as_float(value: object, name: str) -> float:
+    """`value` as a float: a number, an array or tensor without axes, or what says by `__float__` which number it is."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+    axes = getattr(value, "shape", ())
+    named = hasattr(type(value), "__float__") and not isinstance(value, np.generic | Complex) and axes == ()
+    if isinstance(value, bool | np.bool_) or not (isinstance(value, Real) or named):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        return float(value)  # type: ignore[arg-type]  # it is, or knows its float
+    except OverflowError:
+        raise ValueError(f"{name} is too large (beyond 1e308)") from None
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+
+
 def finite_number(value: object, name: str, *, least: float = -math.inf) -> float:
     """`value` as a finite float of at least `least`, or one sentence why it is not."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    number = float(value)
+    number = as_float(value, name)
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value!r}")
     if number < least:

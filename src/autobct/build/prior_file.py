@@ -16,8 +16,7 @@ cov = [0.64, 4.0, 4.0, 4.0]
 
 from __future__ import annotations
 
-import json
-import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +25,29 @@ from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import Model
 from autobct.belief.prior import Prior
+from autobct.maps.bounded_text import decoded, read_json, read_toml
+from autobct.maps.ordinary import FileError, read_ordinary
+from autobct.maps.signatures import Key, check_signature
 from autobct.value.maps.map_spec import BASES
 
 _KEYS = ("basis", "cost_model", "score_noise", "cost_noise", "score", "cost")
 _PARTS = ("mean", "cov")
-_LARGEST = 1_000_000  # bytes
+_LARGEST = 1 << 16  # bytes
+_MOST_WEIGHTS = 64
+_BEYOND = 1e100
 
 
-class PriorFileError(ValueError):
+class PriorFileError(FileError):
     """What is wrong with a prior file, in one sentence."""
 
 
-def read_prior(path: str | Path) -> Prior:
-    """The prior in a .toml or .json file; PriorFileError, in one sentence, if it is not one."""
+def read_prior(path: str | Path, *, trusted_keys: Iterable[Key] | None = None) -> Prior:
+    """The prior in a .toml or .json file; PriorFileError, in one sentence, if it is not one.
+
+    trusted_keys: public keys; the file must then be signed with one of them, see `autobct sign`
+    """
     label = f"prior file '{path}'"
-    told = _table(_parsed(Path(path), label), _KEYS, label)
+    told = _table(_parsed(Path(path), label, trusted_keys), _KEYS, label)
     basis = _one_of(told["basis"], BASES, f"{label}: basis")
     cost_model = _one_of(told["cost_model"], COST_MODELS, f"{label}: cost_model")
     try:
@@ -58,27 +65,18 @@ def read_prior(path: str | Path) -> Prior:
         raise PriorFileError(f"{label}: {wrong}") from None
 
 
-def _parsed(path: Path, label: str) -> Any:
-    readers = {".toml": tomllib.loads, ".json": lambda text: json.loads(text, object_pairs_hook=_no_repeats)}
+def _parsed(path: Path, label: str, keys: Iterable[Key] | None) -> Any:
+    readers: dict[str, Callable[[str], Any]] = {".toml": read_toml, ".json": read_json}
     if path.suffix not in readers:
         raise PriorFileError(f"{label} must end in .toml or .json")
+    data = read_ordinary(path, _LARGEST, PriorFileError)
+    if keys is not None:
+        check_signature(path, data, keys)
+    text = decoded(data, path, PriorFileError)
     try:
-        if path.stat().st_size > _LARGEST:
-            raise PriorFileError(f"{label} is larger than {_LARGEST} bytes: it is not a prior")
-        return readers[path.suffix](path.read_text(encoding="utf-8"))
-    except PriorFileError:
-        raise
-    except OSError as wrong:
-        raise PriorFileError(f"{label} cannot be read ({wrong.strerror})") from None
-    except (ValueError, RecursionError) as wrong:
+        return readers[path.suffix](text)
+    except ValueError as wrong:
         raise PriorFileError(f"{label} is not valid {path.suffix[1:].upper()}: {wrong}") from None
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands there twice")
-    return found
 
 
 def _table(value: Any, keys: tuple[str, ...], label: str) -> dict[str, Any]:
@@ -102,8 +100,8 @@ def _one_of(value: Any, known: dict[str, Any], label: str) -> Any:
 
 def _positive(value: Any, name: str) -> float:
     number = finite_number(value, name)
-    if number <= 0:
-        raise ValueError(f"{name} must be positive, got {number!r}; it is a standard deviation")
+    if not 0 < number <= _BEYOND:
+        raise ValueError(f"{name} must be positive, at most {_BEYOND:g}, got {number!r}; it is a standard deviation")
     return number
 
 
@@ -112,7 +110,16 @@ def _belief(value: Any, name: str, label: str) -> Gaussian:
     for part in _PARTS:
         if not isinstance(parts[part], list) or not _all_numbers(parts[part]):
             raise PriorFileError(f"{label}: {name}.{part} must be a list of numbers")
+        if not _is_small(parts[part]):
+            raise PriorFileError(f"{label}: {name}.{part} has too many numbers, or one beyond {_BEYOND:g}")
     return Gaussian.of(parts["mean"], parts["cov"], name=name)
+
+
+def _is_small(values: list[Any]) -> bool:
+    """Few enough for any basis, and such that sums and products of them are numbers."""
+    return len(values) <= _MOST_WEIGHTS and all(
+        _is_small(one) if isinstance(one, list) else not abs(one) > _BEYOND for one in values
+    )
 
 
 def _all_numbers(values: list[Any]) -> bool:

@@ -22,9 +22,12 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from autobct.maps.ordinary import FileError
+
 MAX_FILE = 32 << 20
 MAX_HEADER = 1 << 20
 MAX_AXES = 8
+MAX_ARRAYS = 4096
 
 _METADATA, _DIGEST = "__metadata__", "sha256"
 _DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8", "U8": "|u1"}
@@ -32,13 +35,14 @@ _DTYPE = {code: np.dtype(kind) for code, kind in _DTYPES.items()}
 _FIELDS = {"dtype", "shape", "data_offsets"}
 _DEPTH = 3  # {name: {"shape": [...]}}
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # an unclosed one too: a second try would be quadratic
+_PARTS = 8  # commas and colons that one array takes: three fields, a shape of two sizes, two offsets
 _DIGITS = 12  # more than any number in a header of a file of at most MAX_FILE bytes
 
 Tensors = dict[str, NDArray[Any]]
 
 
-class MapFileError(ValueError):
-    """A file that is not a value map, or not a whole one.  The message is one sentence."""
+class MapFileError(FileError):
+    """A file that is not a map or a surrogate, or not a whole one.  The message is one sentence."""
 
 
 class _Entry(NamedTuple):
@@ -72,7 +76,7 @@ def pack(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> by
 
 
 def unpack(data: bytes | bytearray) -> tuple[Tensors, dict[str, str]]:
-    """The arrays (read-only, the reader's own) and the notes of a file; MapFileError if anything is amiss."""
+    """The arrays (read-only, no copies where `data` never changes) and the notes of a file; MapFileError if amiss."""
     header, payload = _split(data)
     metadata = _texts(header.get(_METADATA))
     entries = {_name(name): _entry(name, fields) for name, fields in header.items() if name != _METADATA}
@@ -106,6 +110,8 @@ def _parse(header: bytes) -> dict[str, Any]:
         bare = _STRING.sub("", text)
         if max(accumulate((c in "[{") - (c in "]}") for c in bare), default=0) > _DEPTH:
             raise ValueError("nested too deeply")
+        if bare.count("{") > MAX_ARRAYS + 2 or bare.count(",") + bare.count(":") > _PARTS * MAX_ARRAYS:
+            raise ValueError(f"more than {MAX_ARRAYS} arrays")
         parsed = json.loads(
             text,
             object_pairs_hook=_unique,
@@ -204,9 +210,11 @@ def _canonical(header: Mapping[str, Any]) -> bytes:
 
 def _tensor(name: str, entry: _Entry, payload: memoryview) -> NDArray[Any]:
     stored = np.frombuffer(payload[entry.start : entry.stop], dtype=entry.dtype)
-    array = np.array(stored.reshape(entry.shape), dtype=entry.dtype.newbyteorder("="), order="C")
+    array = stored.reshape(entry.shape)
+    if not (payload.readonly and array.flags.aligned and array.dtype.isnative):  # the file may be what is looked at
+        array = np.array(array, dtype=entry.dtype.newbyteorder("="), order="C")
+        array.flags.writeable = False
     _finite(name, array)
-    array.flags.writeable = False
     return array
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from autobct.maps.container import MapFileError, Tensors, pack, unpack
 from autobct.maps.probes import Probes, check_probes, probes_of
-from autobct.maps.store import read_file, read_shipped, write_file
+from autobct.maps.signatures import Key, checked_bytes
+from autobct.maps.store import read_shipped, write_file
 from autobct.value.maps.map_spec import MapSpec
 from autobct.value.maps.perceptron import Perceptron
 from autobct.value.maps.value_map import ValueMap
@@ -34,7 +35,7 @@ Source = str | os.PathLike[str] | bytes
 """A path, or the bytes of a file."""
 
 _GAME = ("basis", "dim", "cost_model", "recall", "overhead", "prices", "noises")
-_MOST_NETWORKS, _MOST_REFERENCES = 64, 256
+_MOST_NETWORKS, _MOST_REFERENCES, _MOST_NEIGHBOURS, _MOST_LAYERS = 64, 64, 512, 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +81,9 @@ def map_bytes(value_map: ValueMap, about: Mapping[str, str]) -> bytes:
     return pack(tensors, {**about, **game, "kind": KIND, "format": FORMAT})
 
 
-def read_map(source: Source) -> MapFile:
+def read_map(source: Source, *, trusted_keys: Iterable[Key] | None = None) -> MapFile:
     """A map file, read but not yet verified; MapFileError, in one sentence, if anything is amiss."""
-    tensors, notes = unpack(source if isinstance(source, bytes) else read_file(source))
+    tensors, notes = unpack(checked_bytes(source, trusted_keys))
     if notes.get("kind") != KIND or notes.get("format") != FORMAT:
         raise MapFileError(
             f"the map file is of kind {notes.get('kind')!r:.40}, format {notes.get('format')!r:.40}; "
@@ -105,9 +106,12 @@ def verify(source: Source) -> float:
     return check_probes(found.value_map, found.probes)
 
 
-def load_map(source: Source) -> ValueMap:
-    """Load a map from a file and verify it; MapFileError if it is damaged."""
-    found = read_map(source)
+def load_map(source: Source, *, trusted_keys: Iterable[Key] | None = None) -> ValueMap:
+    """Load a map from a file and verify it; MapFileError if it is damaged.
+
+    trusted_keys: public keys; the file must then be signed with one of them, see `autobct sign`
+    """
+    found = read_map(source, trusted_keys=trusted_keys)
     check_probes(found.value_map, found.probes)
     return found.value_map
 
@@ -135,6 +139,8 @@ def _spec(tensors: Tensors, notes: Mapping[str, str]) -> MapSpec:
     references, neighbours = tensors["references"], tensors["neighbours"]
     if len(references) > _MOST_REFERENCES or references.dtype != np.float64 or neighbours.dtype.kind != "i":
         raise ValueError("its references are not controls, or too many")
+    if neighbours.size > 2 * _MOST_NEIGHBOURS:
+        raise ValueError(f"it has more than {_MOST_NEIGHBOURS} pairs of neighbours")
     prices, noises = ((pair[0], pair[1]) for pair in low_high)
     return MapSpec(
         basis=game["basis"],
@@ -154,6 +160,8 @@ def _networks(tensors: Tensors) -> tuple[Perceptron, ...]:
     count = len({name.split(".")[1] for name in names})
     if not 0 < count <= _MOST_NETWORKS:
         raise ValueError(f"it must have 1 to {_MOST_NETWORKS} networks, got {count}")
+    if len(names) > 2 * _MOST_LAYERS * count:
+        raise ValueError(f"its networks have more than {_MOST_LAYERS} layers")
     networks = tuple(Perceptron.from_tensors(tensors, f"network.{index}") for index in range(count))
     known = {name for index, network in enumerate(networks) for name in network.to_tensors(f"network.{index}")}
     others = {name for name in tensors if not name.startswith("probe.")} - known - {"references", "neighbours"}

@@ -13,6 +13,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Gaussian
 from autobct.maps.container import MapFileError
+from autobct.value.maps.map_inputs import outlook
 from autobct.value.maps.map_spec import BASES, MapSpec
 from autobct.value.maps.value_map import ValueMap
 from autobct.value.state import State, Terms
@@ -21,7 +22,7 @@ TOLERANCE = 1e-5
 """How far a value may be from the stored one, in score units: float32 sums differ in their order."""
 
 _COUNT = 8
-_MOST = 256  # in a file
+_MOST = 8  # in a file: all of them are computed, with every network
 _PREFIX = "probe."
 
 
@@ -59,6 +60,7 @@ class Probes:
             and probes.terms.shape == (shape[0], 3)
             and probes.score_mean.shape == probes.cost_mean.shape == shape
             and probes.score_root.shape[:-1] == probes.cost_root.shape[:-1] == shape
+            and max(probes.score_root.shape[-1], probes.cost_root.shape[-1]) <= BASES[spec.basis].size
             and probes.hand.shape == shape[:1]
             and probes.hand.dtype.kind == "i"
             and probes.values.ndim == 2
@@ -99,13 +101,11 @@ def probes_of(value_map: ValueMap, *, seed: int = 0) -> Probes:
 
 def recomputed(value_map: ValueMap, probes: Probes) -> Array:
     """What the map gives at the probes.  (K, P)."""
-    runs = range(2, value_map.deepest + 1)
+    spec = value_map.spec
     with np.errstate(all="ignore"):  # a hostile file may hold any number; what comes of it is compared, no more
-        values = [
-            [float(value_map.continuation(left)(state, terms)) for left in runs]
-            for state, terms in _states(value_map.spec, probes)
-        ]
-    return np.array(values).T
+        views = [outlook(*one, len(spec.references), spec.neighbours) for one in _states(spec, probes)]
+        values = [[float(value_map.evaluate(network, view)) for view in views] for network in value_map.networks]
+    return np.array(values)
 
 
 def check_probes(value_map: ValueMap, probes: Probes) -> float:

@@ -5,37 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import stat
 from importlib import resources
 from importlib.resources.abc import Traversable
 
 from autobct.maps.container import MAX_FILE, MapFileError
+from autobct.maps.ordinary import read_ordinary
 
 SUFFIX = ".safetensors"
 
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is refused, not waited for
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
     """The bytes of an ordinary file of at most MAX_FILE bytes; MapFileError, in one sentence, if it is none."""
-    shown = repr(os.fspath(path))
-    try:
-        descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _BINARY)
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        raise MapFileError(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise MapFileError(f"{shown} is not an ordinary file")
-        if status.st_size > MAX_FILE:
-            raise MapFileError(f"{shown} is larger than {MAX_FILE} bytes, the limit of a map file")
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(status.st_size)
-    except OSError as error:
-        raise MapFileError(f"{shown} cannot be read: {error.strerror}") from error
-    finally:
-        os.close(descriptor)
+    return read_ordinary(path, MAX_FILE, MapFileError)
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:

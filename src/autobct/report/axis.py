@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.report.visible import one_line
 from autobct.tuning.space.parameter import Categorical, Float, Int
+from autobct.tuning.visible import one_line
 
 __all__ = ["Axis", "axis_over", "choices_axis", "number", "parameter_axis"]
 

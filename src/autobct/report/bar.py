@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import TextIO
 
 from autobct.report.axis import number
-from autobct.report.visible import one_line
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.history import Run
 from autobct.tuning.progress import Event
 from autobct.tuning.result import count
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.visible import one_line
 
 __all__ = ["Bar"]
 

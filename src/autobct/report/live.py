@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from autobct.report.axis import number
-from autobct.report.visible import one_line
 from autobct.tuning.decide.decision import Stop, Train, value_of_continuing
 from autobct.tuning.history import Run
 from autobct.tuning.progress import Event
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.visible import one_line
 
 __all__ = ["LiveLine", "LiveTable", "live", "table_of"]
 

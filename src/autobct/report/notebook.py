@@ -10,9 +10,9 @@ from autobct.report.page_words import facts, notes
 from autobct.report.story import Story
 from autobct.report.svg import Markup, join, tag
 from autobct.report.telling import story_of
-from autobct.report.visible import one_line
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.visible import one_line
 
 __all__ = ["result_html", "tuner_html"]
 

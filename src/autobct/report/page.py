@@ -21,6 +21,7 @@ from autobct.report.page_words import facts, heads, notes, rows, rows_text
 from autobct.report.story import Story
 from autobct.report.svg import Markup, text_of
 from autobct.report.telling import other_prices, story_of, tell
+from autobct.tuning.numerics import usual_errors
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 
@@ -59,6 +60,7 @@ def write_report(told: Result | Tuner, path: str | os.PathLike[str], notes: Sequ
     write_page(replace(story, what_if=other_prices(tuner)), path)
 
 
+@usual_errors
 def write_recorded(run: RecordedRun, path: str | os.PathLike[str]) -> None:
     """Write the page of a tuning that was read from its folder, finished or not."""
     check_page_path(path)

@@ -9,7 +9,7 @@ from autobct.report.draw_price import price_charts
 from autobct.report.draw_progress import progress_chart, progress_words
 from autobct.report.story import Story
 from autobct.report.svg import Markup, tag
-from autobct.report.visible import one_line
+from autobct.tuning.visible import one_line
 
 _MOST_RANKED = 8  # parameters that are named
 

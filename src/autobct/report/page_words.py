@@ -11,7 +11,7 @@ import numpy as np
 
 from autobct.report.axis import number
 from autobct.report.story import Story
-from autobct.report.visible import one_line
+from autobct.tuning.visible import one_line
 
 _MOST_ERROR = 400  # characters; the history keeps all of it
 

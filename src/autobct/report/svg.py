@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from html import escape
 
 from autobct.belief.arrays import Array
-from autobct.report.visible import visible
+from autobct.tuning.visible import visible
 
 __all__ = ["Markup", "join", "path_of", "tag", "text_of"]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from autobct.report.story import Story
-from autobct.report.visible import one_line
 from autobct.tuning.decide.decision import Decision
 from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.result import Result, WhatIf
 from autobct.tuning.settings import versions as versions_of_now
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.visible import one_line
 
 __all__ = ["other_prices", "story_of", "tell"]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-import tomllib
+import warnings
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from autobct.belief.prior import PAPER_PRIORS
-from autobct.run.parameters import EXAMPLE, read_space
+from autobct.maps.bounded_text import decoded, read_toml
+from autobct.maps.ordinary import read_ordinary
+from autobct.run.parameters import EXAMPLE, plain_value, read_space
 from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, ProgramSettings, SettingsError
 from autobct.run.reading import Reading
 from autobct.run.rows import read_table
@@ -24,7 +27,7 @@ from autobct.tuning.units.memory_units import bytes_of
 from autobct.tuning.units.price import parse_price
 from autobct.tuning.units.scale import affine
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 17
 _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
 _TIMES = ("wall", "cpu")
 _TOP = (
@@ -41,16 +44,9 @@ _TABLES = {
 
 def read_text(path: Path, most: int = _MOST_BYTES) -> str:
     """The text of a file of at most so many bytes; SettingsError if there is none to read."""
-    try:
-        if not path.is_file():
-            wanted = "; autobct init writes one" if path.suffix == ".toml" else ""
-            reason = "it is not an ordinary file" if path.exists() else f"there is no such file{wanted}"
-            raise SettingsError(f"{str(path)!r} cannot be read: {reason}")
-        if path.stat().st_size > most:
-            raise SettingsError(f"{str(path)!r} is larger than {most} bytes; is it the right file?")
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if path.suffix == ".toml" and not os.path.lexists(path):
+        raise SettingsError(f"{str(path)!r} cannot be read: there is no such file; autobct init writes one")
+    return decoded(read_ordinary(path, most, SettingsError), path, SettingsError)
 
 
 def _no_file(name: str) -> str:
@@ -63,8 +59,8 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> ProgramSettin
     opened: the text of a file of rows, by the name that the TOML text has for it
     """
     try:
-        data = tomllib.loads(source)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        data = read_toml(source)
+    except ValueError as error:
         raise SettingsError(f"is not TOML: {error}") from None
     _check_integers(data, "")
     nested = [f"{table}.{key}" for table, keys in _TABLES.items() for key in keys]
@@ -156,8 +152,10 @@ def _reading(table: TomlTable, what: str, space: Mapping[str, Parameter]) -> Rea
 
 def _pattern(value: Any, what: str) -> str:
     try:
-        expression = re.compile(text(value))
-    except (re.error, OverflowError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what may mean something else in a later Python is not taken
+            expression = re.compile(text(value))
+    except (re.error, OverflowError, RecursionError, Warning) as error:
         raise ValueError(f"is not a regular expression: {error}, got {value!r}") from None
     if expression.groups == 0:
         raise ValueError(f"must have a group around the number, got {value!r}; write e.g. '{what} = ([0-9.]+)'")
@@ -175,12 +173,19 @@ def _tuning(top: TomlTable) -> dict[str, Any]:
         "direction": top.get("direction", one_of("maximize", "minimize")),
         "recall": top.get("recall", flag),
         "prior": top.get("prior", one_of(PAPER, ENSEMBLE, *PAPER_PRIORS)),
-        "guess": top.get("guess", mapping),
+        "guess": top.get("guess", _guess),
         "guess_strength": top.get("guess_strength", number),
         "increases_cost": top.get("increases_cost", names),
         "expect_usual": top.get("expect_usual", flag),
     }
     return {key: value for key, value in told.items() if value is not None}
+
+
+def _guess(value: Any) -> Mapping[str, Any]:
+    """Values of some parameters; TOML also has times, which no parameter takes."""
+    for guessed in mapping(value).values():
+        plain_value(guessed)
+    return mapping(value)
 
 
 def _price(scores: list[float] | None) -> Any:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from autobct.maps.ordinary import FileError, read_ordinary
 from autobct.maps.store import write_file
 from autobct.tuning.guard import Guard
 
@@ -33,7 +34,7 @@ _DIGITS = 32
 _MOST_BYTES = 1 << 28
 
 
-class JournalError(ValueError):
+class JournalError(FileError):
     """A journal cannot be used, in one sentence."""
 
 
@@ -155,14 +156,9 @@ def _read(path: Path) -> tuple[list[dict[str, Any]], str, int]:
 
 def journal_bytes(path: Path) -> bytes:
     """The bytes of a journal; JournalError if they cannot be read, or are far too many."""
-    try:
-        if not path.is_file():
-            raise JournalError(f"there is no journal {str(path)!r}")
-        if path.stat().st_size > _MOST_BYTES:
-            raise JournalError(f"{str(path)!r} is larger than {_MOST_BYTES} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise JournalError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+    if not path.is_file():
+        raise JournalError(f"there is no journal {str(path)!r}")
+    return read_ordinary(path, _MOST_BYTES, JournalError)
 
 
 def lines_of(data: bytes) -> list[bytes]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from autobct.run.codec import ROUNDING, CodecError, alike, decision_of
+from autobct.run.codec import ROUNDING, alike, decision_of
 from autobct.run.config import parse
 from autobct.run.journal import JournalError
-from autobct.run.program_settings import ProgramSettings, SettingsError
+from autobct.run.program_settings import ProgramSettings
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
@@ -85,7 +85,9 @@ def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
         for record in records:
             told.take(record, verify=verify and told.made >= made - VERIFIED)
         return told.all
-    except (CodecError, SettingsError, KeyError, TypeError) as error:
+    except JournalError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:  # whatever stands in it
         raise JournalError(f"{_DAMAGED}: {error}") from None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from autobct.maps.ordinary import FileError
 from autobct.run.reading import Reading
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table
@@ -17,7 +18,7 @@ MOST_OUTPUT = 1 << 24
 """Bytes of each output stream of a run that are kept on disk: the beginning and the end of it."""
 
 
-class SettingsError(ValueError):
+class SettingsError(FileError):
     """A TOML file cannot be used, in one sentence with the place in it."""
 
 

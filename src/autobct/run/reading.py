@@ -6,13 +6,12 @@ import contextlib
 import json
 import math
 import os
-import re
 import stat
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from autobct.run.matching import PATIENCE, last_match
 
 _LINE = 1 << 16  # bytes of one line that are looked at
 _FILE = 1 << 20  # bytes of a file that are read as one JSON text
@@ -53,13 +52,16 @@ class Reading:
         return _finite(self._in_line(line, where), self.what)
 
     def _matched(self, path: Path, where: str) -> str:
-        expression = re.compile(self.pattern or "")
-        matches = (match for line in _lines(path) for match in expression.finditer(line))
-        last = next(iter(deque(matches, maxlen=1)), None)
-        if last is None:
+        try:
+            found = last_match(self.pattern or "", self.what, path)
+        except TimeoutError:
+            slow = f"the pattern {self.pattern!r} took more than {PATIENCE:g} s in {where}"
+            raise NoNumberError(f"no {self.what}: {slow}; write one without a repeat inside a repeat") from None
+        except OSError as error:
+            raise NoNumberError(f"the file {str(path)!r} cannot be read: {error.strerror}") from None
+        if found is None:
             raise NoNumberError(f"no {self.what}: nothing in {where} matches the pattern {self.pattern!r}")
-        group = last.group(self.what if self.what in expression.groupindex else 1)
-        return group or ""
+        return found
 
     def _in_line(self, line: str, where: str) -> Any:
         try:
@@ -146,15 +148,6 @@ def _whole_json(path: Path) -> str | None:
         if isinstance(json.loads(text), dict):
             return text
     return None
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        with open(path, "rb") as file:
-            while line := file.readline(_LINE):
-                yield line.decode(errors="replace").rstrip("\r\n")
-    except OSError as error:
-        raise NoNumberError(f"the file {str(path)!r} cannot be read: {error.strerror}") from None
 
 
 def _shown(found: object) -> str:

@@ -23,6 +23,7 @@ from autobct.tuning.space.row_table import Table as Rows
 EXAMPLE = 'file = "rows.csv", or rows = [{ depth = 3, rate = 0.1 }, { depth = 5, rate = 0.3 }]'
 MOST_BYTES = 1 << 23
 MOST_ROWS = 100_000
+MOST_COLUMNS = 1000
 
 _KEYS = ("file", "rows", "log")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -92,6 +93,8 @@ def read_lines(source: str) -> list[CsvLine]:
 def _header(cells: list[str], line: int) -> list[str]:
     if len(cells) == 1 and (found := re.search(r"[;\t]", cells[0])):
         raise SettingsError(f"line {line}: values are separated by {found[0]!r}; write commas")
+    if len(cells) > MOST_COLUMNS:
+        raise SettingsError(f"line {line} has more than {MOST_COLUMNS} names")
     for name in cells:
         check_name(name, f"line {line}: {name!r}")
         if cells.count(name) > 1:

@@ -18,6 +18,7 @@ from autobct.tuning.model.estimate import estimated_score, score_at
 from autobct.tuning.model.posterior import Learned, extended, learned
 from autobct.tuning.problem import ScaledProblem, deciding_for
 from autobct.tuning.space.row_table import Table
+from autobct.tuning.units.farfetched import as_it_counts
 from autobct.tuning.units.ranges import notes_of
 from autobct.value.simulate import KEPT
 
@@ -126,6 +127,7 @@ class Memory:
 
     def told(self, run: Run) -> Memory:
         """After a run was told, one that was asked for or one that was made before."""
+        run = as_it_counts(self.problem, self.runs, run)
         number, place = len(self.runs), place_of(run.control)
         before, known = extended(self.known, self.counted, run)
         watch, alarm = self._watched(before, run)
@@ -220,8 +222,12 @@ class Memory:
 def run_told(memory: Memory, trial: Train | int, score: float | None, cost: float | None, error: str | None) -> Run:
     """What was told of a run that is under way, checked."""
     number = trial.trial if isinstance(trial, Train) else trial
-    if number not in list(memory.pending):  # a list: what cannot be hashed is not under way either
+    if isinstance(number, bool | np.bool_) or number not in list(memory.pending):  # a list: some cannot be hashed
         raise ValueError(f"trial {number!r} is not under way; call tell() once for each trial that ask() returned")
+    if isinstance(trial, Train) and not _is_same(trial, memory.pending[number]):
+        raise ValueError(
+            f"trial {number} of this tuner has other params; tell() a Train to the tuner whose ask() returned it"
+        )
     if (score is None) == (error is None):
         raise ValueError(f"tell either a score or an error; {_TELL}")
     if cost is None:
@@ -248,6 +254,16 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
 def _is_finite(belief: Belief) -> bool:
     parts = (belief.score.mean, belief.score.cov, belief.cost.mean, belief.cost.cov)
     return all(bool(np.isfinite(part).all()) for part in parts)
+
+
+def _is_same(one: Train, other: Train) -> bool:
+    """Whether two are the same run of the same space."""
+    return one is other or (np.array_equal(one.control, other.control) and _same_params(one.params, other.params))
+
+
+def _same_params(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """By what they print: values may be of any kind, and some cannot be compared."""
+    return list(one) == list(other) and all(repr(one[name]) == repr(other[name]) for name in one)
 
 
 def check_control(problem: ScaledProblem, control: Array) -> None:

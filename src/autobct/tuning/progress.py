@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.history import Note, Run
 from autobct.tuning.model.alarm import Alarm
+from autobct.tuning.visible import visible
 from autobct.tuning.windows import window
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def listeners(callbacks: object, verbose: object) -> Listeners:
 
 def plain(stream: TextIO) -> Callback:
     """One line for each event."""
-    return lambda tuner, event: print(line(tuner, event), file=stream, flush=True)
+    return lambda tuner, event: print(visible(line(tuner, event)), file=stream, flush=True)
 
 
 def line(tuner: Tuner, event: Event) -> str:

@@ -10,10 +10,12 @@ from autobct.tuning.history import Note, Run
 from autobct.tuning.memory import Memory
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.posterior import Learned
+from autobct.tuning.numerics import usual_errors_in
 from autobct.tuning.statement import Plan
 from autobct.tuning.units.limits import Limits
 
 
+@usual_errors_in
 class Remembered:
     """A plan and a memory, as seen from outside; each property reads the memory once, so that threads may."""
 

@@ -13,9 +13,11 @@ from autobct.tuning.history import Note, Run, records_of
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.importance import importance
 from autobct.tuning.model.posterior import learned
+from autobct.tuning.numerics import usual_errors_in
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.settings import versions
 from autobct.tuning.units.price import Price, parse_price
+from autobct.tuning.visible import visible
 from autobct.tuning.windows import window
 
 if TYPE_CHECKING:
@@ -61,13 +63,14 @@ class WhatIf:
         """One sentence."""
         if not self.known:
             return f"At {self.price} it would have continued after {count(self.runs)}."
-        stated = ", ".join(f"{name}={short(value)}" for name, value in self.params.items())
+        stated = ", ".join(f"{visible(name)}={short(value)}" for name, value in self.params.items())
         return (
             f"At {self.price} it would have stopped after {count(self.runs)} with {stated}: "
             f"score {self.score:.4g}, cost {self.cost:.4g}."
         )
 
 
+@usual_errors_in
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
     """The model to use, what it cost, and why the tuning stopped.
@@ -148,6 +151,10 @@ class Result:
     def to_dataframe(self) -> Any:
         """The records as a `pandas.DataFrame`, one row per run; ImportError if pandas is not installed."""
         return window("dataframe")(self.to_records())
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write the records to a CSV file; text that a spreadsheet would take for a formula is written as text."""
+        window("csv")(self.to_records(), path)
 
     def report(self, path: str | PathLike[str], *, notes: Sequence[str] = ()) -> None:
         """Write a report as one HTML page: report("run.html").  notes: sentences to add to it."""

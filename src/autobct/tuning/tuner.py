@@ -19,6 +19,7 @@ from autobct.tuning.guard import Guard, changing, reading
 from autobct.tuning.history import Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.memory import Memory, check_control, run_told
+from autobct.tuning.numerics import usual_errors_in
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.remembered import Remembered
 from autobct.tuning.result import Result, result_of
@@ -39,6 +40,7 @@ __all__ = ["Run", "Tuner"]
 _NO_CLOCK = "a Tuner has no clock, so only tune() takes a deadline; write tuner.ask(Left(seconds, 'deadline'))"
 
 
+@usual_errors_in
 class Tuner(Remembered):
     """Ask what to train next and tell the outcome, until the answer is to stop.
 

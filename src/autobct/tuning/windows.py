@@ -21,6 +21,7 @@ _WINDOWS = {
     "threads": ("autobct.run.executors", "Threads"),
     "folder": ("autobct.run.kept", "in_folder"),
     "database": ("autobct.integrations.storage", "shared"),
+    "csv": ("autobct.report.csv_file", "write_csv"),
 }
 """What is needed -> the module that has it, and its name there."""
 

@@ -30,6 +30,7 @@ NOTES = ("kind", "basis", "cost_model", "price", "score_noise", "cost_noise", "s
 
 _NUMBERS = ("price", "score_noise", "cost_noise")
 _TOLERANCE = 1e-6
+_MOST_FORESTS, _MOST_REFERENCES, _MOST_CONTROLS = 64, 64, 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +75,8 @@ def read_forest(tensors: Tensors, notes: Mapping[str, str]) -> ForestMap:
     model, price, states = _model(notes)
     try:
         forests = _forests(tensors)
-        references, controls = tensors["references"], tensors["controls"]
+        references = _controls(tensors, "references", model, _MOST_REFERENCES)
+        controls = _controls(tensors, "controls", model, _MOST_CONTROLS)
         features = weight_features(model.score_basis, model.cost_basis, references)
         references_first(references, controls)
     except (KeyError, ValueError, IndexError) as error:
@@ -96,6 +98,8 @@ def probe_error(tensors: Tensors) -> float:
     """The largest difference to the values stored in an unpacked file; MapFileError if it is too large."""
     try:
         shown, expected = tensors["probe.features"], tensors["probe.values"]
+        if shown.ndim != 2 or len(shown) > PROBES or expected.ndim != 2:
+            raise ValueError(f"its probe points are not at most {PROBES} rows")
         found = np.stack([forest(shown) for forest in _forests(tensors)])
     except (KeyError, ValueError) as error:
         raise MapFileError(f"the forest map is not whole: {error}") from None
@@ -103,6 +107,16 @@ def probe_error(tensors: Tensors) -> float:
     if not largest <= _TOLERANCE:
         raise MapFileError(f"the forest map does not give the values stored with it: off by {largest:.2g}")
     return largest
+
+
+def _controls(tensors: Tensors, name: str, model: Model, most: int) -> Array:
+    """Some controls of the file: rows of the unit cube, not too many."""
+    found = tensors[name]
+    if found.dtype != np.float64 or found.ndim != 2 or found.shape[1] != model.score_basis.dim or len(found) > most:
+        raise ValueError(f"its {name} must be at most {most} controls of {model.score_basis.dim} numbers")
+    if not np.all((found >= 0) & (found <= 1)):
+        raise ValueError(f"its {name} must lie in the unit cube")
+    return found
 
 
 def _model(notes: Mapping[str, str]) -> tuple[Model, float, int]:
@@ -122,6 +136,6 @@ def _model(notes: Mapping[str, str]) -> tuple[Model, float, int]:
 
 def _forests(tensors: Tensors) -> list[Forest]:
     runs = len({name.split(".")[1] for name in tensors if name.startswith("forest.")})
-    if runs == 0:
-        raise ValueError("it has no forest")
+    if not 0 < runs <= _MOST_FORESTS:
+        raise ValueError(f"it must have 1 to {_MOST_FORESTS} forests, got {runs}")
     return [Forest.from_tensors(tensors, f"forest.{run}") for run in range(1, runs + 1)]

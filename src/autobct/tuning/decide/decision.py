@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autobct.belief.arrays import Array
+from autobct.tuning.visible import visible
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,4 +144,4 @@ def _gains(run: Train) -> str:
 
 def short(value: object) -> str:
     """A parameter's value as a person would write it."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else visible(str(value))

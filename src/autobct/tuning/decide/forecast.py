@@ -23,6 +23,7 @@ DECISIONS = 150
 """Simulated decisions of a forecast whose number of draws is not given, about.  docs/decisions/forecast.md."""
 
 LEAST_DRAWS, MOST_DRAWS = 8, 100
+_MOST_ASKED = 100_000
 """Simulated tunings of such a forecast."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -115,8 +116,8 @@ def forecast(tuner: Tuner, draws: int | None, left: Left | None, seed: int) -> F
 
     draws: how many; None for as many as make `DECISIONS` together, at least `LEAST_DRAWS`
     """
-    if draws is not None:
-        whole_number(draws, "draws", example=100)
+    if draws is not None and whole_number(draws, "draws", example=100) > _MOST_ASKED:
+        raise ValueError(f"draws must be at most {_MOST_ASKED}, got more; write e.g. 100")
     whole_number(seed, "seed", example=0, least=0)
     rng = np.random.default_rng((seed, len(tuner.history)))
     start = tuner.simulation()

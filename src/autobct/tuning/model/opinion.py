@@ -16,6 +16,7 @@ from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.parameter import Categorical, Int
 from autobct.tuning.space.space import Space
+from autobct.tuning.units.farfetched import plausible_costs
 from autobct.value.state import Opinion
 
 REALISED = 0.4
@@ -62,7 +63,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
     scores = np.array([np.nan if run.score is None else problem.score_observed(run.score) for run in runs])
     if not np.isfinite(scores).any():
         return None
-    costs = np.array([run.cost for run in runs])
+    costs = plausible_costs(runs)
     costs = np.maximum(costs, max(_CHEAPEST * float(costs.max()), 1e-12))
     chosen = _few(scores)
     price = problem.price.per_cost / problem.score_scale.unit

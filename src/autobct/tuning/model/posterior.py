@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -17,6 +18,7 @@ from autobct.belief.surrogate.ensemble import MOST, PLAIN, Compression, compress
 from autobct.belief.surrogate.misfit import UNKNOWN, Misfit
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.units.farfetched import FAR_COST
 from autobct.tuning.units.ranges import DIVERGED, HOPELESS, TELLING, shown
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
@@ -139,10 +141,13 @@ def _mean_of_runs(measured: Measured, at: bytes, score: float) -> Measured:
 
 
 def _more_expensive(known: Learned, run: Run) -> bool:
-    """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish."""
+    """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish.
+
+    One that cost a billion times as much says nothing either: that is a slip, see `units.farfetched`.
+    """
     model, believed = known.problem.prior.model, known.belief.cost.mean
     observed = model.cost_model.to_observation(np.asarray(known.problem.cost_observed(run.cost)))
-    return float(observed) > float(model.cost_basis(run.control) @ believed)
+    return 0.0 < float(observed) - float(model.cost_basis(run.control) @ believed) < math.log(FAR_COST)
 
 
 def _weighed(known: Learned, ensemble: Learning, control: Array, score: float) -> tuple[Gaussian, Evidence]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from autobct.belief.arrays import as_float
+
 __all__ = [
     "MOST",
     "When",
@@ -32,16 +34,17 @@ When = dict[str, list[Any]]
 
 _WHEN = "write e.g. when={'booster': 'dart'}, or a list of values"
 _MOST_VALUES = 10_000  # values of one condition
+_LARGEST = 2**63  # value of a discrete parameter
 
 
 def real(name: str, value: object) -> float:
     """A finite float."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}; write e.g. 0.5")
     try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError(f"{name} is too large; write a number below 1e308") from None
+        number = as_float(value, name)
+    except TypeError as wrong:
+        raise TypeError(f"{wrong}; write e.g. 0.5") from None
+    except ValueError as wrong:
+        raise ValueError(f"{wrong}; write a number below 1e308") from None
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {value!r}; write a finite number")
     return number
@@ -52,6 +55,8 @@ def whole(name: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a whole number, got {value!r}; write e.g. 10")
     if isinstance(value, Integral):
+        if abs(int(value)) > _LARGEST:
+            raise ValueError(f"{name} is too large; write a number of at most 2**63 in size")
         return int(value)
     if not float(value).is_integer():  # NaN and infinity are not
         raise ValueError(f"{name} must be a whole number, got {value!r}; write e.g. 10, or use Float")

@@ -292,6 +292,6 @@ def _name(name: object) -> str:
 
 
 def _size(size: object) -> int:
-    if isinstance(size, bool) or not isinstance(size, Integral) or size < 2:
-        raise ValueError(f"size must be a whole number of at least 2, got {size!r}; write e.g. 101")
+    if isinstance(size, bool) or not isinstance(size, Integral) or not 2 <= int(size) <= 10**6:
+        raise ValueError(f"size must be a whole number from 2 to a million, got {size!r:.60}; write e.g. 101")
     return int(size)

@@ -13,13 +13,12 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from autobct.belief.arrays import Array, finite_number, whole_number
+from autobct.belief.arrays import Array, as_float, finite_number, whole_number
 from autobct.belief.kalman import observed_sd
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.price import seconds_of
@@ -41,6 +40,9 @@ class Left:
 
     amount: float
     reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "amount", as_float(self.amount, "Left: amount"))
 
 
 Moment = float | str | datetime.datetime | datetime.timedelta
@@ -138,9 +140,10 @@ def _seconds(told: object) -> float:
         return _positive(told.total_seconds(), told)
     if isinstance(told, str):
         return _seconds_in(told)
-    if isinstance(told, bool) or not isinstance(told, Real):
-        raise TypeError(f"deadline must be a time, got {told!r}; {_DEADLINE}")
-    return _positive(float(told), told)
+    try:
+        return _positive(as_float(told, "deadline"), told)
+    except TypeError:
+        raise TypeError(f"deadline must be a time, got {told!r}; {_DEADLINE}") from None
 
 
 def _seconds_in(text: str) -> float:

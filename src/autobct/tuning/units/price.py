@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
 
+from autobct.belief.arrays import as_float
 from autobct.tuning.units.price_sides import SECONDS, spelled
 from autobct.tuning.units.price_text import EXAMPLE, read_price
 
@@ -74,12 +74,16 @@ def price_from(gain: float = 0.01, seconds: float = 60.0) -> Price:
 
 
 def _positive(name: str, value: object, example: str = EXAMPLE) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    try:
+        number = as_float(value, name)
+    except ValueError as wrong:
+        raise ValueError(f"{wrong}; {example}") from None
+    except TypeError:
         wanted = "a number" if example is _FROM else "a number or text"
-        raise TypeError(f"{name} must be {wanted}, got {value!r}; {example}")
-    if not (value > 0 and math.isfinite(value)):  # type: ignore[operator]  # Real promises no order; all of ours have one
+        raise TypeError(f"{name} must be {wanted}, got {value!r}; {example}") from None
+    if not (number > 0 and math.isfinite(number)):
         raise ValueError(f"{name} must be positive and finite, got {value!r}; {example}")
-    return float(value)
+    return number
 
 
 def _unit(unit: object) -> str:

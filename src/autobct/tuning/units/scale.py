@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, overload
 
 import numpy as np
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, as_float
 
 __all__ = ["Affine", "AffineLog", "Descending", "Scale", "affine"]
 
@@ -173,9 +172,16 @@ def _checked(range: object, name: str, *, log: bool) -> tuple[float, float]:
 
 def _pair(range: object, name: str) -> tuple[float, float]:
     ends = tuple(range) if isinstance(range, Sequence | np.ndarray) and np.ndim(range) == 1 else ()
-    if len(ends) != 2 or any(isinstance(end, bool) or not isinstance(end, Real) for end in ends):
-        raise TypeError(f"{name} must be two numbers, got {range!r}; write (low, high), e.g. (0.5, 1.0)")
-    return float(ends[0]), float(ends[1])
+    try:
+        low, high = (as_float(end, name) for end in ends)
+    except ValueError as wrong:
+        if len(ends) == 2:
+            raise ValueError(f"{wrong}; write two numbers, e.g. (0.5, 1.0)") from None
+    except TypeError:
+        pass
+    else:
+        return low, high
+    raise TypeError(f"{name} must be two numbers, got {range!r}; write (low, high), e.g. (0.5, 1.0)")
 
 
 def _store(scale: Affine | AffineLog, ends: tuple[float, float]) -> None:
