@@ -4,7 +4,7 @@
 # Which extras of pyproject.toml are in which environment.
 EXTRAS_demo  := sklearn,report
 EXTRAS_test  := test
-EXTRAS_slow  := test,build,paper,peers,ray
+EXTRAS_slow  := test,build,paper,peers,ray,mlflow,tensorboard,wandb
 EXTRAS_lint  := lint,all
 EXTRAS_bench := bench,report,peers
 EXTRAS_docs  := docs

@@ -48,6 +48,9 @@ def run(
     folder: Annotated[
         Path | None, typer.Option("--dir", help="Folder for the results.  [default: FILE with .run for .toml]")
     ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=-1, help="Programs to run at the same time; -1 for one per core.")
+    ] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only the result.")] = False,
     storage: Annotated[
         str | None,
@@ -75,12 +78,12 @@ def run(
 
         job = Job.of(path, folder)
         if storage is not None and not dry_run:
-            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh)
+            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh, jobs=jobs)
             _finish(job, _tuned_together(job, where, quiet=quiet), quiet=quiet, where=where.shown)
         elif dry_run:
             _foretell(job)
         else:
-            _finish(job, _tuned(job, fresh=fresh, quiet=quiet), quiet=quiet)
+            _finish(job, _tuned(job, fresh=fresh, quiet=quiet, jobs=_number(jobs)), quiet=quiet)
 
 
 def init(
@@ -132,17 +135,27 @@ def _foretell(job: Job) -> None:
     say(f"The results would be stored in {job.folder}.")
 
 
-def _tuned(job: Job, *, fresh: bool, quiet: bool) -> Ending:
+def _number(jobs: int) -> int:
+    from autobct.tuning.jobs import cores
+
+    if jobs == 0:
+        fail("--jobs must be at least 1, or -1 for one per core.", 2)
+    return cores() if jobs == -1 else jobs
+
+
+def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int) -> Ending:
     """A table on a terminal, plain lines elsewhere."""
     from autobct.run.session import tune_program
     from autobct.tuning.progress import listeners
 
-    return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh)
+    return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh, jobs=jobs)
 
 
-def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool) -> Storage:
+def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool, jobs: int) -> Storage:
     from autobct.tuning.storage import Storage, StorageError
 
+    if jobs != 1:
+        raise StorageError("--jobs is for a folder; with a database start the same command once for each job")
     if fresh:
         raise StorageError("--fresh is for a folder; in a database start over with another name: --study NAME")
     found = Storage(address, study, on_crash, grace)  # type: ignore[arg-type]  # checked there

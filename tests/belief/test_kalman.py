@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from autobct.belief.arrays import Array
 from autobct.belief.basis import additive_quartic, cubic
 from autobct.belief.gaussian import Gaussian, Truth
-from autobct.belief.kalman import predict, update
+from autobct.belief.kalman import anticipate, gains, predict, update
 from autobct.belief.prior import PAPER_PRIORS
 
 OBSERVATIONS = st.lists(
@@ -172,3 +172,32 @@ def test_weights_and_values_at_controls_are_the_same_filter() -> None:
     by_values = update(weights.at(grid), np.eye(9)[6], 0.05, 0.9)
     np.testing.assert_allclose(by_values.mean, by_weights.mean, atol=1e-12)
     np.testing.assert_allclose(by_values.cov, by_weights.cov, atol=1e-12)
+
+
+def test_runs_as_predicted_at_once_are_those_one_after_the_other() -> None:
+    rng = np.random.default_rng(3)
+    half = rng.standard_normal((5, 5))
+    weights = Gaussian(rng.standard_normal(5), half @ half.T)
+    features, noise = rng.standard_normal((4, 5)), np.array([0.1, 0.5, 0.2, 0.3])
+    after = weights
+    for row, sd in zip(features, noise, strict=True):
+        after = update(after, row, sd, row @ after.mean)
+    at_once = anticipate(weights, gains(weights, features, noise))
+    np.testing.assert_allclose(at_once.cov, after.cov, atol=1e-9)
+    np.testing.assert_array_equal(at_once.mean, weights.mean)
+    twice = anticipate(weights, gains(weights, features[[0, 0]], np.zeros(2)))
+    np.testing.assert_allclose(twice.cov, update(weights, features[0], 0.0, 0.0).cov, atol=1e-6)
+    assert anticipate(weights, gains(weights, features[:0], noise[:0])) is weights
+
+
+def test_runs_not_yet_observed_move_the_mean_as_their_outcomes_will() -> None:
+    """Outcomes y = Phi m + L z: the posterior mean is m + z gains, as the filter has it run by run."""
+    rng = np.random.default_rng(4)
+    half = rng.standard_normal((5, 5))
+    weights = Gaussian(rng.standard_normal(5), half @ half.T)
+    features, noise, z = rng.standard_normal((3, 5)), np.array([0.1, 0.5, 0.2]), rng.standard_normal(3)
+    root = np.linalg.cholesky(features @ weights.cov @ features.T + np.diag(noise**2))
+    outcomes, after = features @ weights.mean + root @ z, weights
+    for row, sd, outcome in zip(features, noise, outcomes, strict=True):
+        after = update(after, row, sd, outcome)
+    np.testing.assert_allclose(weights.mean + z @ gains(weights, features, noise), after.mean, atol=1e-9)

@@ -20,7 +20,7 @@ from autobct.run.interrupts import Interrupts
 from autobct.run.job import Job
 from autobct.run.lock import LockedError, locked
 from autobct.run.opening import opened
-from autobct.run.process import LOST, Order, Waiting, run_program
+from autobct.run.process import LOST, Order, SlowNotice, run_program
 from autobct.run.session import Session
 from autobct.tuning.progress import Listeners
 
@@ -159,7 +159,7 @@ def test_waiting_is_told_again_after_twice_as_long(tmp_path: Path) -> None:
             interrupts.request()
 
     order = Order(("sleep", "300"), dict(os.environ), str(tmp_path), str(tmp_path / "o"), str(tmp_path / "e"))
-    run_program(order, interrupts=interrupts, waiting=Waiting(tell, 0.05))
+    run_program(order, interrupts=interrupts, waiting=SlowNotice(tell, 0.05))
     assert len(heard) == 3
     assert heard[1] >= 2 * 0.05
     assert heard[2] >= 4 * 0.05

@@ -165,7 +165,7 @@ def test_a_long_tuning_is_not_decided_again(tmp_path: Path, monkeypatch: pytest.
             first._journal.add("told", trial=number, score=0.5 + 0.001 * number, cost=1.0, error=None)
     decided_again: list[int] = []
     peek = Tuner.peek
-    monkeypatch.setattr(Tuner, "peek", lambda self, left=None: decided_again.append(1) or peek(self, left))
+    monkeypatch.setattr(Tuner, "peek", lambda self, *given: decided_again.append(1) or peek(self, *given))
     with contextlib.ExitStack() as opened:
         with pytest.warns(RuntimeWarning, match="would be decided differently"):
             again = opened.enter_context(stored(tuner(prior="paper", recall=False), tmp_path))

@@ -220,9 +220,9 @@ def test_a_deadline_counts_the_clock_and_not_the_seconds_of_all_folds(monkeypatc
     clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
     monkeypatch.setattr(_loop, "time", clock)
 
-    def evaluate(params: dict[str, Any]) -> Evaluated:
+    def evaluate(params: list[dict[str, Any]]) -> list[Evaluated]:
         clock.now += 1.0
-        return Evaluated(4.0, 1.0 - (params["cut"] - 0.3) ** 2 / 10)
+        return [Evaluated(4.0, 1.0 - (one["cut"] - 0.3) ** 2 / 10) for one in params]
 
     tuner = Tuner(SPACE, price="0.000001 per 1h", cost_range=(3.9, 4.1), max_runs=30)
     found = until_it_stops(tuner, evaluate, deadline=Deadline.of(6.5, lambda: clock.now))

@@ -75,6 +75,7 @@ def test_an_interrupted_command_gives_its_run_back_at_once(tmp_path: Path) -> No
         (["--storage", "sqlite://run.db"], "with three slashes"),
         (["--storage", "./folder"], "give a folder with --dir"),
         (["--storage", "sqlite:///{}/run.db", "--fresh"], "--study NAME"),
+        (["--storage", "sqlite:///{}/run.db", "--jobs", "4"], "start the same command once for each job"),
         (["--storage", "sqlite:///{}/run.db", "--on-crash", "what"], "on_crash must be 'rerun' or 'fail'"),
         (["--storage", "sqlite:///{}/run.db", "--study", "mine"], "is of another problem: price differs"),
     ],

@@ -150,8 +150,8 @@ def test_printing_to_where_the_tests_look(capsys: pytest.CaptureFixture[str]) ->
     [
         ({"callbacks": ["print"]}, r"callbacks must be functions of \(tuner, event\), got 'print'; write callbacks="),
         ({"callbacks": 3}, r"callbacks must be functions of \(tuner, event\), got 3"),
-        ({"verbose": "yes"}, "verbose must be True, False or a stream, got 'yes'; write verbose=True"),
-        ({"verbose": None}, "verbose must be True, False or a stream, got None"),
+        ({"verbose": "yes"}, "verbose must be True, False, 'bar' or a stream, got 'yes'; write verbose=True"),
+        ({"verbose": None}, "verbose must be True, False, 'bar' or a stream, got None"),
         ({"direction": "up"}, "direction must be 'maximize' or 'minimize', got 'up'"),
         ({"direction": None}, "direction must be 'maximize' or 'minimize', got None"),
         ({"deadline": "tomorrow"}, "deadline must be a time, got 'tomorrow'; write seconds"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from autobct.belief.arrays import Array
 from autobct.belief.normal import lognormal_mean, upsilon
@@ -54,3 +55,18 @@ LOG_LINEAR = CostModel("log-linear", lognormal_mean, np.log, np.exp)
 """log t = psi(u)'beta + noise: multiplicative errors, as real timings have them; the default for time."""
 
 COST_MODELS = {model.name: model for model in (LINEAR, LOG_LINEAR)}
+
+
+def expected_beyond(model: CostModel, mean: Array, sd: Array, covered: float) -> Array:
+    """E[(cost - covered)^+] for a predicted observation (mean, sd): what a run takes beyond a time that passes anyway.
+
+    For a lognormal cost, with Y ~ N(m, s^2): exp(m + s^2/2) Phi((m + s^2 - log r)/s) - r Phi((m - log r)/s).
+    covered: in model units of cost   (r)
+    """
+    if covered <= 0.0:
+        return model.expected(mean, sd)
+    if model is LINEAR:
+        return upsilon(mean - covered, sd)
+    spread = np.maximum(sd, 1e-12)
+    above = (mean - np.log(covered)) / spread
+    return np.asarray(np.maximum(lognormal_mean(mean, sd) * ndtr(above + spread) - covered * ndtr(above), 0.0))

@@ -60,6 +60,10 @@ class Gaussian:
         """Some rows of an unbatched covariance.  (n, J)."""
         return self.cov[chosen]
 
+    def with_mean(self, mean: Array) -> Gaussian:
+        """The same uncertainty around another mean, (J,)."""
+        return Gaussian(mean, self.cov)
+
     def draw(self, normals: Array) -> Array:
         """Vectors (n, J) from independent standard normals (n, J), which are data; exact for singular cov."""
         values, vectors = np.linalg.eigh(self.cov)
@@ -99,6 +103,14 @@ class Seen(Gaussian):
     def rows(self, chosen: Indices) -> Array:
         """Some rows of the covariance.  (n, G)."""
         return np.asarray(self._root[chosen] @ self._features.T)
+
+    def with_mean(self, mean: Array) -> Gaussian:
+        """The same uncertainty around another mean, (G,)."""
+        other = object.__new__(Seen)
+        for name, value in (("mean", mean), ("_features", self._features), ("_root", self._root)):
+            object.__setattr__(other, name, value)
+        object.__setattr__(other, "_whole", self._whole)
+        return other
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from autobct.belief.arrays import Array, V, at_least, namespace
 from autobct.belief.gaussian import Gaussian
 
@@ -65,6 +67,23 @@ def predict(weights: Gaussian, features: Array, noise: Array | float) -> Predict
 def update(weights: Gaussian, features: Array, noise: Array | float, observed: Array | float) -> Gaussian:
     """The `posterior` as a belief.  All arrays may be batched."""
     return Gaussian(*posterior(weights.mean, weights.cov, features, noise, observed))
+
+
+def gains(weights: Gaussian, features: Array, noise: Array) -> Array:
+    """By how much several runs, not yet observed, move the mean: by z @ gains, z standard normal.  (n, J).
+
+    With S = Phi Sigma Phi' + noise^2 = L L', that is L^-1 Phi Sigma.  features: (n, J),  noise: (n,)
+    """
+    spread = features @ weights.cov  # Phi Sigma, (n, J)
+    seen = spread @ features.T + np.diag(np.square(noise))
+    least = 1e-12 * float(np.trace(seen)) + 1e-300  # the same control twice without noise is nothing new
+    root = np.linalg.cholesky(seen + least * np.eye(len(seen)))
+    return np.asarray(np.linalg.solve(root, spread))
+
+
+def anticipate(weights: Gaussian, moves: Array) -> Gaussian:
+    """The belief after runs that all come out exactly as predicted: less uncertain, no other mean.  moves: `gains`."""
+    return Gaussian(weights.mean, weights.cov - moves.T @ moves) if len(moves) else weights
 
 
 def _predicted(mean: V, cov: V, features: V, noise: Any) -> tuple[V, V, V]:

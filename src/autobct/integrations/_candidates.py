@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from autobct.tuning.decide.decision import Train
+from autobct.tuning.decide.decision import Train, short
 from autobct.tuning.result import Result
 from autobct.tuning.space.parameter import Categorical, Parameter
 from autobct.tuning.space.space import Space
 
-__all__ = ["EvaluatedCandidates", "FixedSplits", "columns_of", "guess_of"]
+__all__ = ["EvaluatedCandidates", "FixedSplits", "baseline_of", "columns_of", "guess_of", "not_seen"]
 
 
 class FixedSplits:
@@ -28,6 +28,22 @@ class FixedSplits:
         if self._folds is None:
             self._folds = list(self._cv.split(X, y, **params))
         return self._folds
+
+    def part(self, begin: int, end: int) -> _SomeFolds:
+        """Some of the folds, as a splitter."""
+        return _SomeFolds(self, begin, end)
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeFolds:
+    whole: FixedSplits
+    begin: int
+    end: int
+
+    def split(self, X: Any, y: Any = None, **params: Any) -> list[Any]:
+        """Those folds; all that there are where none may be missing, for scikit-learn to complain."""
+        folds = self.whole.split(X, y, **params)
+        return folds if self.begin == 0 and self.end >= len(folds) else folds[self.begin : self.end]
 
 
 @dataclass(slots=True)
@@ -75,6 +91,11 @@ def _failed(like: Mapping[str, Any], seconds: float, error_score: float) -> dict
     return {**like, **scores, "fit_time": seconds, "score_time": 0.0}
 
 
+def not_seen(like: Mapping[str, Any]) -> dict[str, Any]:
+    """A fold that a candidate did not see: no score, and no time."""
+    return _failed(like, 0.0, float("nan"))
+
+
 def columns_of(result: Result) -> dict[str, Any]:
     """What autobct adds to `cv_results_`, one number for each candidate."""
     trains = [decision for decision in result.decisions if isinstance(decision, Train)]
@@ -106,3 +127,21 @@ def _is_in(parameter: Parameter, value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def baseline_of(known: Mapping[str, Any], result: Result) -> str:
+    """How the best compares with the estimator's own parameters, in one sentence; "" where the space lacks these."""
+    space = result.problem.space
+    own = guess_of(known, space)
+    try:
+        control = space.control(own)
+    except (TypeError, ValueError):
+        return ""
+    runs = [run for run in result.history if run.score is not None and np.allclose(run.control, control, atol=1e-9)]
+    score = result.memory.estimated_score(control) if not runs else runs[-1].score
+    assert score is not None
+    stated = ", ".join(f"{name}={short(value)}" for name, value in own.items())
+    how = "score" if runs else "are estimated to score"
+    gain = (result.score if runs else result.expected_score) - score
+    compared = f"the best candidate scores {abs(gain):.3g} {'more' if gain >= 0 else 'less'}"
+    return f"Baseline: the estimator's own parameters ({stated}) {how} {score:.4g}; {compared}."

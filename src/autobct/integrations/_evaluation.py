@@ -1,72 +1,129 @@
-"""One candidate of a scikit-learn search: evaluate it on the fixed folds, read its score and its cost."""
+"""Candidates of a scikit-learn search: evaluate them on the fixed folds, read their scores and costs."""
 
 from __future__ import annotations
 
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from autobct.integrations._candidates import EvaluatedCandidates, FixedSplits
+import numpy as np
+
+from autobct.integrations._candidates import EvaluatedCandidates, FixedSplits, not_seen
+from autobct.integrations._folds import FoldScores
 from autobct.integrations._loop import Evaluated
 
 __all__ = ["Evaluation", "check_metric"]
 
-_ALL_FAILED = "All the "  # how scikit-learn begins its error when a candidate fails on every fold
+_ALL_FAILED = "All the "  # how scikit-learn begins its error when all fits fail
 _DETAILS = "Below are more details about the failures:"  # and what it goes on with
+
+Folds = list[dict[str, Any]]
+"""What scikit-learn measured of one candidate, fold by fold."""
 
 
 class Evaluation:
-    """All candidates of one `fit`, evaluated one at a time.
+    """All candidates of one `fit`, evaluated one at a time or a few together.
 
     search:   the search, with `n_splits_`, `refit` and its splitter
     evaluate: scikit-learn's `evaluate_candidates`
     context:  of the search, for scikit-learn's callbacks
-    results:  the dict that becomes `cv_results_`: what the last call of `evaluate` returned
+    price:    of a second, in score
+    results:  the dict that becomes `cv_results_`
     """
 
-    def __init__(self, search: Any, evaluate: Callable[..., dict[str, Any]], context: Any) -> None:
-        self._search, self._evaluate, self._context = search, evaluate, context
-        self._splits = FixedSplits(search._checked_cv_orig)
+    def __init__(self, search: Any, evaluate: Callable[..., dict[str, Any]], context: Any, price: float) -> None:
+        self._search, self._evaluate, self._context, self._price = search, evaluate, context, price
+        self._splits, self._folds = FixedSplits(search._checked_cv_orig), search.n_splits_
+        self._out: list[dict[str, Any]] = []
         self.candidates = EvaluatedCandidates()
+        self.scores = FoldScores()
         self.results: dict[str, Any] = {}
 
-    def __call__(self, params: dict[str, Any]) -> Evaluated:
-        """What came of a candidate; one that fails on every fold does not end the search."""
-        folds = self._search.n_splits_
-        inner = begun(self._search, self._context, "candidate", max_subtasks=folds, sequential_subtasks=False)
+    def __call__(self, params: Sequence[dict[str, Any]]) -> list[Evaluated]:
+        """What came of each; one that fails on every fold does not end the search."""
+        few = self._search.min_folds
+        if few is None or few >= self._folds or self.scores.spread is None:
+            return [self._whole(one, folds) for one, folds in self._measured(params, 0, self._folds)]
+        found = []
+        for one, first in self._measured(params, 0, few):
+            rest = self._folds - few
+            scores = None if isinstance(first, Evaluated) else self._scores(first)
+            price = 0.0 if isinstance(first, Evaluated) else self._price * _seconds(first) * rest / few
+            score = None if scores is None else self.scores.given_up(scores, price)
+            if isinstance(first, Evaluated):
+                found.append(self._whole(one, first))
+            elif score is not None:
+                self.candidates.add(one, [*first, *[not_seen(first[0])] * rest])
+                found.append(Evaluated(_seconds(first), score))
+            else:
+                [(_, second)] = self._measured([one], few, self._folds)
+                found.append(self._whole(one, first + second if isinstance(second, list) else second))
+        return found
+
+    def take(self, out: list[dict[str, Any]]) -> dict[str, Any]:
+        """What scikit-learn has measured so far, from its hook; what it hands on to `cv_results_`."""
+        self._out = out
+        return self.results
+
+    def _measured(
+        self, params: Sequence[dict[str, Any]], begin: int, end: int
+    ) -> list[tuple[dict[str, Any], Folds | Evaluated]]:
+        """Some folds of some candidates; if all of their fits fail, what came of each."""
+        search, folds = self._search, end - begin
+        count = folds * len(params)
+        inner = begun(search, self._context, "candidate", max_subtasks=count, sequential_subtasks=False)
         started = time.perf_counter()
+        search.n_splits_ = folds
         try:
-            self.results = self._evaluate([params], self._splits, callback_ctx=inner)
+            self._evaluate(params, self._splits.part(begin, end), callback_ctx=inner)
         except ValueError as error:
             if not str(error).lstrip().startswith(_ALL_FAILED):
                 raise
-            return self._failed(params, time.perf_counter() - started, error)
+            seconds = (time.perf_counter() - started) / len(params)
+            return [(one, self._failed(one, seconds, error)) for one in params]
         finally:
-            inner.call_on_fit_task_end(estimator=self._search)
-        return evaluated(self.results, self._search.refit, folds)
+            search.n_splits_ = self._folds
+            inner.call_on_fit_task_end(estimator=search)
+        last = self._out[-count:]
+        return [(one, last[at * folds : (at + 1) * folds]) for at, one in enumerate(params)]
+
+    def _whole(self, params: dict[str, Any], folds: Folds | Evaluated) -> Evaluated:
+        """One that has seen all folds, or failed on all."""
+        if isinstance(folds, Evaluated):
+            self.candidates.add_failed(params, folds.cost)
+            return folds
+        self.candidates.add(params, folds)
+        scores, cost = self._scores(folds), _seconds(folds)
+        self.scores.add(scores)
+        if all(fold.get("fit_error") is not None for fold in folds):
+            return Evaluated(cost, error="all fits failed", noise=self.scores.noise)
+        score = float(np.average(scores))
+        if math.isfinite(score):
+            return Evaluated(cost, score, noise=self.scores.noise)
+        return Evaluated(cost, error=f"the mean test score is {score}: a fold failed or could not be scored")
+
+    def _scores(self, folds: Folds) -> list[float]:
+        """Of the one metric, or of that which is tuned for."""
+        first, refit = folds[0]["test_scores"], self._search.refit
+        if not isinstance(first, Mapping):
+            return [float(fold["test_scores"]) for fold in folds]
+        check_metric(refit, first)
+        return [float(fold["test_scores"][refit]) for fold in folds]
 
     def _failed(self, params: dict[str, Any], seconds: float, error: ValueError) -> Evaluated:
         from sklearn.exceptions import FitFailedWarning
 
-        self.candidates.add_failed(params, seconds)
         details = str(error).partition(_DETAILS)[2].strip()
         sentence = f"All fits with {params} failed; their score is set to {self._search.error_score}."
         warnings.warn(f"{sentence}\n\n{_DETAILS}\n{details}", FitFailedWarning, stacklevel=2)
         return Evaluated(seconds, error=str(error).rstrip().splitlines()[-1], cause=error)
 
 
-def evaluated(row: Mapping[str, Any], refit: object, folds: int) -> Evaluated:
-    """Score and cost of the last candidate: the seconds to fit and score all its folds."""
-    cost = float(row["mean_fit_time"][-1] + row["mean_score_time"][-1]) * folds
-    metrics = [key.removeprefix("mean_test_") for key in row if key.startswith("mean_test_")]
-    if metrics != ["score"]:
-        check_metric(refit, metrics)
-    score = float(row["mean_test_score" if metrics == ["score"] else f"mean_test_{refit}"][-1])
-    if math.isfinite(score):
-        return Evaluated(cost, score)
-    return Evaluated(cost, error=f"the mean test score is {score}: a fold failed or could not be scored")
+def _seconds(folds: Folds) -> float:
+    """To fit and score all of these."""
+    return math.fsum(fold["fit_time"] + fold["score_time"] for fold in folds)
 
 
 def check_metric(refit: object, metrics: Iterable[str]) -> None:

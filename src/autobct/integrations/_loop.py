@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autobct.tuning.asked import Alone
-from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result
 from autobct.tuning.training import Times, the_same_again
 from autobct.tuning.tuner import Tuner
@@ -24,50 +25,77 @@ class Evaluated:
 
     cost:  seconds of computing, failed or not
     error: why there is no score;  cause: the host's exception behind it, if there is one
+    noise: standard deviation of a score, as known by now; None if it is not
     """
 
     cost: float
     score: float | None = None
     error: str | None = None
     cause: Exception | None = None
+    noise: float | None = None
 
 
 def until_it_stops(
     tuner: Tuner,
-    evaluate: Callable[[dict[str, Any]], Evaluated],
+    evaluate: Callable[[list[dict[str, Any]]], list[Evaluated]],
     *,
     deadline: Deadline | None = None,
-    say: Callable[[str], object] = lambda sentence: None,
+    heard: Listeners | None = None,
+    together: int = 1,
+    noise_counts: bool = False,
 ) -> Result:
-    """Evaluate candidates one at a time until no further one is worth its price.
+    """Evaluate candidates, one at a time or a few together, until no further one is worth its price.
 
     The host's own exception ends it if the first two candidates fail with the same error, or if none has a score.
+    together: so many at most, each decided with those before it under way
+    noise_counts: what `Evaluated.noise` says is the noise of a score from then on
     """
-    decisions: list[Decision] = []
-    times = Times(time.perf_counter(), in_seconds=True)
+    made: dict[int, Train] = {}
+    times, heard = Times(time.perf_counter(), in_seconds=True), heard or Listeners([])
     cause: Exception | None = None
-    while isinstance(decision := tuner.ask(_left(tuner, times, deadline)), Train):
-        decisions.append(decision)
-        say(decision.why)
-        found = _timed(evaluate, decision, times)
-        tuner.tell(decision, found.score, found.cost, error=found.error)
-        times.charge(Alone(tuner))
-        cause = found.cause or cause
-        if found.cause is not None and the_same_again(tuner.history):
-            raise found.cause
-    decisions.append(decision)
-    say(decision.why)
+    while True:
+        batch, stop = _asked(tuner, together, _left(tuner, times, deadline), heard)
+        if stop is not None and not batch:
+            break
+        made |= {train.trial: train for train in batch}
+        for decision, found in zip(batch, _timed(evaluate, batch, times), strict=True):
+            if noise_counts and found.noise is not None:
+                tuner.state_noise(found.noise)
+            run = tuner.tell(decision, found.score, found.cost, error=found.error)
+            times.charge(Alone(tuner))
+            heard.news(tuner, run)
+            cause = found.cause or cause
+            if found.cause is not None and the_same_again(tuner.history):
+                raise found.cause
+    heard.tell(tuner, stop)
     if tuner.best is None:
-        raise cause or ValueError(_nothing(tuner, decision))
-    return tuner.result(decision.why, decisions, deciding=times.deciding)
+        raise cause or ValueError(_nothing(tuner, stop))
+    decisions = [made[run.trial] for run in tuner.history]
+    found_all = tuner.result(stop.why, (*decisions, stop), deciding=times.deciding)
+    return replace(found_all, elapsed=times.elapsed, n_jobs=together)
 
 
-def _timed(evaluate: Callable[[dict[str, Any]], Evaluated], decision: Train, times: Times) -> Evaluated:
+def _asked(tuner: Tuner, most: int, left: Left | None, heard: Listeners) -> tuple[list[Train], Stop | None]:
+    """At most so many candidates that are worth it together, and the stop if there could be more of them."""
+    batch: list[Train] = []
+    while len(batch) < most:
+        decision = tuner.ask(left)
+        if isinstance(decision, Stop):
+            return batch, decision
+        heard.tell(tuner, decision)
+        batch.append(decision)
+    return batch, None
+
+
+def _timed(
+    evaluate: Callable[[list[dict[str, Any]]], list[Evaluated]], batch: list[Train], times: Times
+) -> list[Evaluated]:
     started = time.perf_counter()
     try:
-        return evaluate(dict(decision.params))
+        return evaluate([dict(decision.params) for decision in batch])
     finally:
-        times.training += time.perf_counter() - started
+        took = time.perf_counter() - started
+        times.training, times.waited = times.training + took, times.waited + took
 
 
 def _left(tuner: Tuner, times: Times, deadline: Deadline | None) -> Left | None:

@@ -14,13 +14,14 @@ from ray.exceptions import RayError
 
 from autobct.belief.arrays import whole_number
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.jobs import check_call
 from autobct.tuning.keywords import TunerKeywords, spelled_out
+from autobct.tuning.loop import told_run, why_hopeless
 from autobct.tuning.progress import Callback, Listeners, listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
 from autobct.tuning.training import Times, Trained, TrainingFunction, trained
-from autobct.tuning.tune import check_call, told_run, why_hopeless
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
 
@@ -183,6 +184,7 @@ class _Cluster:
     def _learn(self, decision: Train, outcome: Trained) -> None:
         began, tuner = time.perf_counter(), self._tuner
         run = told_run(tuner, decision, outcome)
+        self._times.costs.append(run.cost)
         self._cause = outcome.cause or self._cause
         self._deciding += time.perf_counter() - began
         if not self._times.own_cost and tuner.best is not None:

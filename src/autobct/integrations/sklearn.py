@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from time import perf_counter
@@ -11,10 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from autobct.integrations._candidates import columns_of, guess_of
+from autobct.integrations._candidates import baseline_of, columns_of, guess_of
 from autobct.integrations._evaluation import Evaluation, begun, check_metric
 from autobct.integrations._loop import until_it_stops
+from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.explain import Explanation
+from autobct.tuning.progress import Event, Listeners
 from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
@@ -25,6 +28,7 @@ _INSTALL = "install it with: pip install 'autobct[sklearn]'"
 
 try:
     import sklearn
+    from joblib import effective_n_jobs
     from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils import check_random_state
     from sklearn.utils._param_validation import Interval, StrOptions
@@ -55,11 +59,14 @@ class AutoBCTSearchCV(BaseSearchCV):
     space:      {"C": Float(0.01, 100, log=True)}, with the estimator's names, in a pipeline `step__name`
     price:      what computing time is worth in score: "0.01 per 30s", or score per second; the cost of a candidate
                 is the time to fit and score all its folds
-    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score:  as in scikit-learn; n_jobs is
-                for the folds, and with several metrics `refit` names the one to tune for
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score:  as in scikit-learn; with
+                several metrics `refit` names the one to tune for
+    parallel:   what `n_jobs` is for: "folds" of one candidate, or "candidates", as many as there are jobs together
+    min_folds:  2 ends a candidate after two folds if it is not likely to become the best, given what the others would
+                cost; its other folds are NaN in `cv_results_`.  None: every candidate sees all folds
     random_state:  seed of the tuner; the default policy draws no random numbers
     score_range, cost_range, score_noise, guess_strength, increases_cost, policy, max_runs, max_cost, deadline:
-                as in `tune`, with costs in seconds
+                as in `tune`, with costs in seconds; score_noise="folds" takes the noise of a mean from its folds
     guess:      values to expect to be good, instead of the estimator's own; {} for none
 
     After `fit`: all that scikit-learn's searches have, and besides
@@ -75,7 +82,9 @@ class AutoBCTSearchCV(BaseSearchCV):
         "random_state": ["random_state"],
         "score_range": _RANGE,
         "cost_range": _RANGE,
-        "score_noise": [Real, StrOptions({"exact"}), None],
+        "score_noise": [Real, StrOptions({"exact", "folds"}), None],
+        "parallel": [StrOptions({"folds", "candidates"})],
+        "min_folds": [Interval(Integral, 2, None, closed="left"), None],
         "guess": [Mapping, None],
         "guess_strength": [Interval(Real, 0, None, closed="left")],
         "increases_cost": [list, tuple],
@@ -103,6 +112,8 @@ class AutoBCTSearchCV(BaseSearchCV):
         score_range: Any = None,
         cost_range: Any = None,
         score_noise: float | str | None = None,
+        parallel: str = "folds",
+        min_folds: int | None = None,
         guess: Mapping[str, Any] | None = None,
         guess_strength: float = 1.0,
         increases_cost: tuple[str, ...] | list[str] = (),
@@ -117,6 +128,8 @@ class AutoBCTSearchCV(BaseSearchCV):
         self.score_range = score_range
         self.cost_range = cost_range
         self.score_noise = score_noise
+        self.parallel = parallel
+        self.min_folds = min_folds
         self.guess = guess
         self.guess_strength = guess_strength
         self.increases_cost = increases_cost
@@ -142,9 +155,10 @@ class AutoBCTSearchCV(BaseSearchCV):
         return self.result_.tuner.explain()  # type: ignore[no-any-return]
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one page about the search: report("page.html")."""
+        """Write one page about the search, with the estimator's own parameters as baseline: report("page.html")."""
         check_is_fitted(self)
-        self.result_.report(path)
+        baseline = baseline_of(self.estimator.get_params(), self.result_)
+        self.result_.report(path, notes=[baseline] if baseline else [])
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what only the running `fit` needs: parallel folds get a copy of the search."""
@@ -156,15 +170,26 @@ class AutoBCTSearchCV(BaseSearchCV):
             check_metric(self.refit, self.scoring)
         tuner, deadline = self._tuner(), None if self.deadline is None else Deadline.of(self.deadline, perf_counter)
         context = begun(self, callback_ctx, "search", max_subtasks=self.max_runs)
-        self._evaluation = evaluation = Evaluation(self, evaluate_candidates, context)
-        say = print if self.verbose else _say_nothing
+        price = tuner.problem.price.per_cost
+        self._evaluation = evaluation = Evaluation(self, evaluate_candidates, context, price)
+        together = effective_n_jobs(self.n_jobs) if self.parallel == "candidates" else 1
         try:
-            self.result_ = until_it_stops(tuner, evaluation, deadline=deadline, say=say)
+            self.result_ = until_it_stops(
+                tuner,
+                evaluation,
+                deadline=deadline,
+                heard=Listeners([_say] if self.verbose else []),
+                together=together,
+                noise_counts=self.score_noise == "folds",
+            )
         finally:
             del self._evaluation
         self.why_ = self.result_.why
         found = evaluation.candidates
-        whole = super()._format_results(found.params, self.n_splits_, found.measured(self.error_score))
+        with warnings.catch_warnings():
+            if self.min_folds is not None:  # a fold that was not seen is no failure
+                warnings.filterwarnings("ignore", message="One or more of the (test|train) scores are non-finite")
+            whole = super()._format_results(found.params, self.n_splits_, found.measured(self.error_score))
         evaluation.results.update(whole, **columns_of(self.result_))
         context.call_on_fit_task_end(estimator=self)
 
@@ -176,7 +201,7 @@ class AutoBCTSearchCV(BaseSearchCV):
             price=self.price,
             score_range=self.score_range,
             cost_range=self.cost_range,
-            score_noise=self.score_noise,
+            score_noise=None if self.score_noise == "folds" else self.score_noise,
             guess=guess,
             guess_strength=self.guess_strength,
             increases_cost=self.increases_cost,
@@ -189,10 +214,8 @@ class AutoBCTSearchCV(BaseSearchCV):
     def _format_results(
         self, candidate_params: list[dict[str, Any]], n_splits: int, out: list[Any], more_results: Any = None
     ) -> dict[str, Any]:
-        """Results of the last candidate; those of all are put together at the end, with those that failed."""
-        last, folds = candidate_params[-1], out[-n_splits:]
-        self._evaluation.candidates.add(last, folds)
-        return super()._format_results([last], n_splits, folds, more_results)  # type: ignore[no-any-return]
+        """Nothing yet: results of all candidates are put together at the end, with those that failed."""
+        return self._evaluation.take(out)
 
 
 def _seed(random_state: Any) -> int | None:
@@ -202,5 +225,7 @@ def _seed(random_state: Any) -> int | None:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def _say_nothing(sentence: str) -> None:
-    pass
+def _say(tuner: Tuner, event: Event) -> None:
+    """What `verbose` prints: why a candidate is evaluated, and why the search stops."""
+    if isinstance(event, Train | Stop):
+        print(event.why)

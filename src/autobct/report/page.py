@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -46,10 +47,14 @@ class Inline:
         return base64.b64encode(hashlib.sha256(self.text.encode()).digest()).decode()
 
 
-def write_report(told: Result | Tuner, path: str | os.PathLike[str]) -> None:
-    """Write the page of a result, or of a tuner that is still asking, to a file, whole or not at all."""
+def write_report(told: Result | Tuner, path: str | os.PathLike[str], notes: Sequence[str] = ()) -> None:
+    """Write the page of a result, or of a tuner that is still asking, to a file, whole or not at all.
+
+    notes: sentences that come first among the notes
+    """
     check_page_path(path)
     story = story_of(told)
+    story = replace(story, notes=(*notes, *story.notes))
     tuner = told.tuner if isinstance(told, Result) else told
     assert isinstance(tuner, Tuner)
     write_page(replace(story, what_if=other_prices(tuner)), path)

@@ -25,7 +25,10 @@ _SECRET = "env."  # settings whose values may be passwords: a page is made to be
 def story_of(told: object) -> Story:
     """The story of a result, or of a tuner that is still asking."""
     if isinstance(told, Result):
-        return tell(told.tuner, why=told.why, decisions=told.decisions, settings=told.settings, versions=told.versions)
+        made: Sequence[Decision | None] = told.decisions
+        if told.n_jobs > 1:  # decisions were not made after 0, 1, 2, ... runs, but for the last
+            made = (*[None] * len(told.history), *told.decisions[len(told.history) :][-1:])
+        return tell(told.tuner, why=told.why, decisions=made, settings=told.settings, versions=told.versions)
     if isinstance(told, Tuner):
         now = told.explain().decision
         unknown = (None,) * len(told.history)

@@ -18,6 +18,7 @@ from autobct.run.journal_replay import VERIFIED, differing, placed, was_repaired
 from autobct.run.program_settings import differences
 from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.standing import is_failing
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.guard import Guard, changing
 from autobct.tuning.history import Run
 from autobct.tuning.result import count
@@ -48,15 +49,16 @@ class StoredTuner:
         self._journal, self._interrupted, self._guard = journal, list(interrupted), Guard()
 
     @changing
-    def ask(self, left: Left | None = None) -> Decision:
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """As `Tuner.ask`, but the runs that an earlier process left without an outcome come first."""
         if self._interrupted:
             return self._interrupted.pop(0)
         with self._undone():
-            decision = self.tuner.ask(left)
+            decision = self.tuner.ask(left, waiting)
             if isinstance(decision, Train):
                 most = None if left is None else asdict(left)
-                self._journal.add("asked", decision=encoded(decision), left=most)
+                more = {} if waiting is None else {"waiting": asdict(waiting)}
+                self._journal.add("asked", decision=encoded(decision), left=most, **more)
         return decision
 
     @changing
@@ -147,7 +149,7 @@ def _take(
         if not isinstance(train, Train):
             raise TypeError("there is a Stop where a Train should be")
         if header is not None:
-            notes = [note for note in (differing(tuner, train, record["left"], header),) if note]
+            notes = [note for note in (differing(tuner, train, record, header),) if note]
         under_way[train.trial] = train = placed(tuner, train)
         tuner.adopt(train)
     elif kind == "told":

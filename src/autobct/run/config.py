@@ -32,7 +32,7 @@ _COMMAND = 'command = ["python", "train.py", "--depth", "{depth}"]'
 _TIMES = ("wall", "cpu")
 _TOP = (
     *("command", "directory", "env", "repeats", "price", "score_range", "score_noise", "cost_range", "direction"),
-    *("recall", "seed"),
+    *("recall", "seed", "price_of"),
 )
 _HINTS = ("guess", "guess_strength", "increases_cost", "expect_usual")
 _TABLES = {
@@ -85,6 +85,7 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> ProgramSettin
         limits=_limits(limits, timed=measure in _TIMES),
         table=rows,
         rows=told_rows,
+        price_of=top.get("price_of", one_of("compute", "waiting")) or "compute",
     )
     _check_told(settings)
     _check_templates(settings)
@@ -242,6 +243,8 @@ def _check_told(settings: ProgramSettings) -> None:
         raise SettingsError(
             f'cost.{given[0]} is for a cost that the program reports; add measure = "reported", or leave it out'
         )
+    if settings.price_of == "waiting" and settings.measure != "wall":
+        raise SettingsError('price_of: "waiting" counts seconds of the wall clock; write cost.measure = "wall"')
 
 
 def _check_templates(settings: ProgramSettings) -> None:

@@ -15,24 +15,24 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.count = 0
-        self._heard: Callable[[int], None] | None = None
+        self._heard: list[Callable[[int], None]] = []
 
     def request(self, *_: object) -> None:
         """Ask for an end."""
         self.count += 1
-        if self._heard is not None:
-            self._heard(self.count)
+        for listener in tuple(self._heard):
+            listener(self.count)
 
     @contextlib.contextmanager
     def heard_by(self, listener: Callable[[int], None]) -> Iterator[None]:
         """Tell `listener` of each request, with the number of it, also of one made before."""
-        self._heard = listener
+        self._heard.append(listener)
         try:
             if self.count:
                 listener(self.count)
             yield
         finally:
-            self._heard = None
+            self._heard.remove(listener)
 
 
 @contextlib.contextmanager

@@ -16,16 +16,18 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
 from autobct.run import isolated_child
-from autobct.run.interrupts import interruptible
+from autobct.run.executors import share_of_cores
+from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.last_words import last_words
-from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, Ended, Order, Waiting, run_program
+from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, Ended, Order, SlowNotice, run_program
 from autobct.tuning.isolation import Isolation
 from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.training import Measured, TrainingError, TrainingFunction
@@ -54,8 +56,11 @@ class RemoteTraceback(Exception):  # noqa: N818 - it is shown as the cause of an
         return f"\n{self.args[0]}"
 
 
-def isolated(train: TrainingFunction, isolation: Isolation) -> Isolated:
-    """The same function, called in a process of its own each time; TypeError if it cannot be sent there."""
+def isolated(train: TrainingFunction, isolation: Isolation, jobs: int = 1) -> Isolated:
+    """The same function, called in a process of its own each time; TypeError if it cannot be sent there.
+
+    jobs: so many of these at the same time, each with its share of the cores
+    """
     if os.name != "posix":
         raise NotImplementedError("isolate needs Linux, macOS or another POSIX system; leave it out here")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
@@ -65,14 +70,22 @@ def isolated(train: TrainingFunction, isolation: Isolation) -> Isolated:
     _pickled(train, {})
     if isolation.output is not None:
         Path(isolation.output).mkdir(parents=True, exist_ok=True)
-    return Isolated(train, isolation)
+    return Isolated(train, isolation, {} if jobs == 1 else share_of_cores(jobs))
 
 
 class Isolated:
-    """A training function that is called in a process of its own.  Use `isolated` to create one."""
+    """A training function that is called in a process of its own.  Use `isolated` to create one.
 
-    def __init__(self, train: TrainingFunction, isolation: Isolation) -> None:
-        self._train, self._isolation = train, isolation
+    Threads may call it.  Ctrl-C ends a call in the main thread, and `end` those in all others.
+    """
+
+    def __init__(self, train: TrainingFunction, isolation: Isolation, env: Mapping[str, str] | None = None) -> None:
+        self._train, self._isolation, self._env = train, isolation, {**(env or {})}
+        self._elsewhere = Interrupts()
+
+    def end(self) -> None:
+        """End all calls in other threads than the main one, and let there be no more."""
+        self._elsewhere.request()
 
     def __call__(self, params: dict[str, Any]) -> Measured:
         """What it returned, as numbers, and what that took.
@@ -98,16 +111,21 @@ class Isolated:
             given.write(_main_module() + _pickled(self._train, params))
             given.seek(0)
             order = self._order(place, given.fileno(), back.fileno())
-            waiting = None if order.timeout is not None else Waiting(_say_waiting, HANGING)
-            with interruptible((signal.SIGINT,)) as interrupts:
+            waiting = None if order.timeout is not None else SlowNotice(_say_waiting, HANGING)
+            with self._interruptible() as interrupts:
                 ended = run_program(order, interrupts=interrupts, waiting=waiting)
             return ended, _answer(back.fileno()), last_words(order.stderr)
+
+    def _interruptible(self) -> contextlib.AbstractContextManager[Interrupts]:
+        if threading.current_thread() is threading.main_thread():
+            return interruptible((signal.SIGINT,))
+        return contextlib.nullcontext(self._elsewhere)
 
     def _order(self, place: Path, given: int, back: int) -> Order:
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # as multiprocessing does
         return Order(
             argv=(sys.executable, *flags, isolated_child.__file__, str(given), str(back)),
-            env=dict(os.environ),
+            env={**os.environ, **self._env},
             directory=os.getcwd(),
             stdout=str(place / "stdout.txt"),
             stderr=str(place / "stderr.txt"),

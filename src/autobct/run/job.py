@@ -9,7 +9,7 @@ from autobct.run.config import parse, read_text
 from autobct.run.interrupts import Interrupts
 from autobct.run.journal_replay import tuner_of
 from autobct.run.lock import Lock
-from autobct.run.process import Waiting, find_program
+from autobct.run.process import find_program
 from autobct.run.program_settings import ProgramSettings, SettingsError
 from autobct.run.recorded import folder_of
 from autobct.run.rows import MOST_BYTES
@@ -49,11 +49,9 @@ class Job:
         """Where the program runs; a relative one is as seen from the TOML file."""
         return (self.path.absolute().parent / self.settings.program.directory).resolve()
 
-    def trainer(
-        self, interrupts: Interrupts | None = None, lock: Lock | None = None, waiting: Waiting | None = None
-    ) -> Trainer:
+    def trainer(self, interrupts: Interrupts | None = None, lock: Lock | None = None) -> Trainer:
         """What runs the program."""
-        return Trainer(self.settings, self.directory, self.folder, interrupts, lock, waiting)
+        return Trainer(self.settings, self.directory, self.folder, interrupts, lock)
 
     def _check_program(self) -> None:
         """A program that is not there is a slip in the file, not a failed run."""

@@ -14,6 +14,7 @@ from autobct.run.config import parse
 from autobct.run.journal import JournalError
 from autobct.run.program_settings import ProgramSettings
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
 from autobct.tuning.memory import is_candidate
 from autobct.tuning.settings import versions
@@ -36,7 +37,7 @@ class JournalReplay:
     """What a journal amounts to.
 
     tuner:      one with all of these runs
-    decisions:  before each run, and the last one: to stop, or a run without an outcome
+    decisions:  before each run, and those after them: runs without an outcome, or to stop
     wall:       seconds of wall time in all runs
     note:       a sentence if a run would be decided otherwise now; it counts as it was made
     """
@@ -71,8 +72,10 @@ def tuner_of(settings: ProgramSettings) -> Tuner:
 
 
 def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
-    """Tell a tuner everything that stands in a journal; what was asked for and not told is not asked for again.
+    """Tell a tuner everything that stands in a journal.
 
+    Of runs without an outcome the last one is still to be asked for, and all others are under way: decisions after them
+    counted on them.
     verify: let it decide the last few runs again, and note where it would train with other params now
     """
     made = sum(record.get("kind") == "told" for record in records)
@@ -101,7 +104,7 @@ class _Replaying:
         settings = settings_in(header)
         self._tuner, self._timed = tuner_of(settings), settings.measure == "wall"
         self._decisions: list[Decision] = []
-        self._asked: Record | None = None
+        self._asked: Record | None = None  # the last one; others were asked for after those before it
         self._stop: Stop | None = None
         self._wall = 0.0
         self._note = ""
@@ -112,43 +115,52 @@ class _Replaying:
 
     @property
     def all(self) -> JournalReplay:
-        last: Decision | None = self._stop
-        if last is None and self._asked is not None:
-            last = self._train(self._asked)
-        decisions = (*self._decisions, *(() if last is None else (last,)))
-        return JournalReplay(self._tuner, decisions, self._wall, self._note)
+        last: list[Decision] = [*self._tuner.under_way]
+        if self._asked is not None:
+            last.append(self._train(self._asked))
+        stop = () if self._stop is None else (self._stop,)
+        return JournalReplay(self._tuner, (*self._decisions, *last, *stop), self._wall, self._note)
 
     def take(self, record: Record, *, verify: bool) -> None:
         kind = record["kind"]
         if kind == "asked":
-            self._asked, self._stop = record, None
+            if self._asked is not None and self._asked["decision"]["trial"] != record["decision"]["trial"]:
+                self._start(verify=verify)
+            self._asked, self._stop = record, None  # the same run again: the tuning was continued before it
         elif kind == "told":
-            self._take_run(record, verify=verify)
+            self._start(verify=verify)
+            self._take_run(record)
         elif kind == "charged":
             self._tuner.charge(record["cost"])
+        elif kind == "again":  # those under way began again; the last one was asked for anew
+            self._asked = None
         elif kind == "stopped":
-            self._stop = self._decoded(record, Stop)
+            self._asked, self._stop = None, self._decoded(record, Stop)
         elif kind == "forgiven":
             self._tuner.forgive()
         elif kind == "resumed":  # with other limits, which may decide otherwise from here on
             before, self._tuner = self._tuner, tuner_of(settings_in(record))
             self._tuner.restore(before.memory)
 
-    def _take_run(self, told: Record, *, verify: bool) -> None:
-        if self._asked is None or self._asked["decision"]["trial"] != told["trial"]:
-            raise JournalError(f"{_DAMAGED}: it has the outcome of a run that was never asked for")
+    def _start(self, *, verify: bool) -> None:
+        """The run that was asked for last is under way from here on."""
+        if self._asked is None:
+            return
         decision = self._train(self._asked)
         if verify:
-            self._check(decision, self._asked["left"])
-        decision = placed(self._tuner, decision)
+            self._note = self._note or differing(self._tuner, decision, self._asked, self._header)
+        self._tuner.adopt(placed(self._tuner, decision))
         self._tuner.charge(self._asked["charge"], deciding=self._timed)
-        self._tuner.replay([run_of(self._tuner, decision, told["score"], told["cost"], told["error"])])
-        self._decisions.append(decision)
-        self._wall += float(told["wall"])
         self._asked = None
 
-    def _check(self, recorded: Train, left: Record | None) -> None:
-        self._note = self._note or differing(self._tuner, recorded, left, self._header)
+    def _take_run(self, told: Record) -> None:
+        decision = next((train for train in self._tuner.under_way if train.trial == told["trial"]), None)
+        if decision is None:
+            raise JournalError(f"{_DAMAGED}: it has the outcome of a run that was never asked for")
+        run = run_of(self._tuner, decision, told["score"], told["cost"], told["error"])
+        self._tuner.tell(decision, run.score, run.cost, error=run.error)
+        self._decisions.append(decision)
+        self._wall += float(told["wall"])
 
     def _train(self, record: Record) -> Train:
         found = self._decoded(record, Train)
@@ -193,9 +205,13 @@ def placed(tuner: Tuner, train: Train) -> Train:
     return train
 
 
-def differing(tuner: Tuner, recorded: Train, left: Record | None, header: Record) -> str:
-    """A sentence if the tuner would train with other params now, as it is computed with something else; else ""."""
-    again = tuner.peek(None if left is None else Left(**left))
+def differing(tuner: Tuner, recorded: Train, asked: Record, header: Record) -> str:
+    """A sentence if the tuner would train with other params now, as it is computed with something else; else "".
+
+    asked: the record of the decision, with what it depended on besides the runs
+    """
+    left, waiting = asked["left"], asked.get("waiting")
+    again = tuner.peek(None if left is None else Left(**left), None if waiting is None else Waiting(**waiting))
     if alike(again, recorded) or (isinstance(again, Stop) and again.reason in LIMITED):
         return ""
     then, now = header.get("versions", {}), versions()

@@ -16,6 +16,7 @@ from autobct.run.ask_tell import StoredTuner, stored
 from autobct.run.codec import decision_of
 from autobct.run.journal import NAME, JournalError, read_journal
 from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
 from autobct.tuning.space.space import Space
 from autobct.tuning.storage import Storage, StorageError
@@ -46,9 +47,9 @@ class InFolder:
         """The decisions behind all runs."""
         return tuple(self._made[run.trial] for run in self.tuner.history)
 
-    def ask(self, left: Left | None = None) -> Decision:
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """As `StoredTuner.ask`; a run that a crash has cut short comes first, or counts as failed."""
-        decision = self._kept.ask(left)
+        decision = self._kept.ask(left, waiting)
         if isinstance(decision, Train):
             self._made[decision.trial] = decision
             self._clock.begin(decision.trial)

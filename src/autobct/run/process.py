@@ -107,7 +107,7 @@ def run_program(
     interrupts: Interrupts | None = None,
     hold: int | None = None,
     mark: str = "",
-    waiting: Waiting | None = None,
+    waiting: SlowNotice | None = None,
 ) -> Ended:
     """Run it to its end.
 
@@ -142,14 +142,14 @@ def run_program(
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class SlowNotice:
     """Whom to tell of a program that takes long.  after: seconds until the first time, doubled for each further one."""
 
     tell: Callable[[float], object]
     after: float
 
 
-def _answer(pipe: IO[bytes], waiting: Waiting | None) -> bytes:
+def _answer(pipe: IO[bytes], waiting: SlowNotice | None) -> bytes:
     """All that the keeper says; meanwhile it is told how long that takes."""
     started = time.perf_counter()
     after = math.inf if waiting is None else waiting.after

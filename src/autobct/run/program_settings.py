@@ -63,6 +63,7 @@ class ProgramSettings:
     rows:     the text of the file in which they stand, if they stand in one
     measure:  what cost is: "wall" or "cpu" seconds, or "reported" by the program, and then `cost` says where
     tuning:   arguments of `autobct.Tuner` as they were written: price, score_range, cost_range, direction, recall, ...
+    price_of: what the price pays for: "compute", or "waiting" where programs run side by side
     """
 
     program: Program
@@ -75,6 +76,7 @@ class ProgramSettings:
     limits: ProgramLimits
     table: Table | None = None
     rows: str | None = None
+    price_of: str = "compute"
 
     @property
     def defining(self) -> dict[str, Any]:
@@ -92,6 +94,7 @@ class ProgramSettings:
             **{f"score.{key}": getattr(self.score, key) for key in ("key", "file", "pattern")},
             **{f"cost.{key}": getattr(self.cost, key) for key in ("key", "file", "pattern")},
             **({} if self.table is None else {"table": self.table.fingerprint}),
+            **({} if self.price_of == "compute" else {"price_of": self.price_of}),
             **told,
         }
         plain: dict[str, Any] = json.loads(json.dumps({key: value for key, value in flat.items() if value is not None}))

@@ -7,17 +7,21 @@ import math
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from autobct.maps.store import write_file
 from autobct.run.codec import encoded, same
+from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of
 from autobct.run.opening import OpenedFolder, opened
-from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, Waiting
+from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, SlowNotice
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.standing import incumbent_score
+from autobct.tuning.decide.waiting import Waiting, waiting_for
+from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
@@ -61,15 +65,16 @@ class Ending:
         return 1 if self.stop.reason in ("failing", NOT_STARTED) else 0
 
 
-def tune_program(job: Job, heard: Listeners, *, fresh: bool = False) -> Ending:
+def tune_program(job: Job, heard: Listeners, *, fresh: bool = False, jobs: int = 1) -> Ending:
     """Tune, from the start or from where it was.
 
     heard:  hear of every decision and run from now on
     fresh:  begin again; the folder of the old tuning is moved aside
+    jobs:   programs at the same time
     """
     try:
         with opened(job, fresh=fresh) as folder, interruptible() as interrupts:
-            return Session(job, folder, heard, interrupts).go_on()
+            return Session(job, folder, heard, interrupts, jobs).go_on()
     finally:
         heard.close()
 
@@ -77,52 +82,75 @@ def tune_program(job: Job, heard: Listeners, *, fresh: bool = False) -> Ending:
 class Session:
     """One stretch of a tuning, from its start or a restart to a stop or an interruption."""
 
-    def __init__(self, job: Job, folder: OpenedFolder, heard: Listeners, interrupts: Interrupts) -> None:
-        self._job, self._heard, self._interrupts = job, heard, interrupts
+    def __init__(self, job: Job, folder: OpenedFolder, heard: Listeners, interrupts: Interrupts, jobs: int = 1) -> None:
+        self._job, self._heard, self._interrupts, self._jobs = job, heard, interrupts, jobs
         self._journal, self._tuner, self._wall = folder.journal, folder.again.tuner, folder.again.wall
         self._was_stopped = folder.again.stopped
-        self._decisions: list[Decision] = list(folder.again.decisions[: len(self._tuner.history)])
-        self._trainer = job.trainer(interrupts, folder.lock, Waiting(self._say_waiting, HANGING))
+        self._again = list(self._tuner.under_way)  # an earlier session began them, and they are to be made again
+        self._made = {made.trial: made for made in folder.again.decisions if isinstance(made, Train)}
+        self._running: dict[int, tuple[float, Train]] = {}
+        self._executor: Executor[TrialOutcome] = Here() if jobs == 1 else Threads(jobs)
+        self._trainer = job.trainer(interrupts, folder.lock)
         self._note, self._lost = folder.again.note, set[int]()
         told = job.settings.limits.deadline
         self._deadline = None if told is None else Deadline.of(told)
 
     def go_on(self) -> Ending:
-        """Ask, run, tell, until it stops."""
+        """Ask, run, tell, until it stops; what is running then is waited for and counted."""
         if self._tuner.history:
             self._say(f"Continuing after {count(len(self._tuner.history))}. {self._note}".rstrip())
         self._forgive()
+        if self._again:
+            self._journal.add("again", trials=[train.trial for train in self._again], at=_now())
+        ended: Stop | None = None
         while not self._interrupts.count:
-            decision = self._ask()
-            if isinstance(decision, Stop):
-                return self._end(decision)
-            outcome = self._run(decision)
-            if outcome.capped == INTERRUPTED or (outcome.capped == NOT_STARTED and self._interrupts.count):
-                break
-            if outcome.capped == NOT_STARTED:
-                return self._end(Stop(NOT_STARTED, len(self._tuner.history), incumbent_score(self._tuner.memory)))
-            if outcome.capped is not None:
-                stop = self._tuner.ask(Left(0.0, outcome.capped))
-                assert isinstance(stop, Stop)
+            stop = self._start() if ended is None else ended
+            if stop is not None and not self._running:
                 return self._end(stop)
-            if (hopeless := self._hopeless(outcome)) is not None:
-                return self._end(hopeless)
-        return Ending(self._tuner, tuple(self._decisions), None)
+            ended = self._take(self._executor.wait()) or ended
+        while self._running:
+            self._take(self._executor.wait())
+        return Ending(self._tuner, self._decisions, None)
+
+    @property
+    def _decisions(self) -> tuple[Decision, ...]:
+        """Before each run, and of those without an outcome."""
+        told = [run.trial for run in self._tuner.history]
+        return tuple(self._made[trial] for trial in (*told, *sorted(self._made.keys() - set(told))))
+
+    def _start(self) -> Stop | None:
+        """Start runs while there is room and they are worth it; otherwise why not, given those under way."""
+        while len(self._running) < self._jobs and not self._interrupts.count:
+            allowance = self._allowance()
+            if self._again and min(allowance.seconds, allowance.cpu) <= 0.0:
+                decision = self._tuner.peek(Left(0.0, allowance.seconds_reason))
+            else:
+                decision = self._again.pop(0) if self._again else self._ask()
+            if isinstance(decision, Stop):
+                return decision
+            self._submit(decision)
+        return None
 
     def _ask(self) -> Decision:
         """The next decision; a run that it asks for is on record before it starts."""
-        left, started = self._left(), time.perf_counter()
-        decision = self._tuner.ask(left)
+        left, waiting, started = self._left(), self._waiting(), time.perf_counter()
+        decision = self._tuner.ask(left, waiting)
         if isinstance(decision, Stop):
             return decision
         charge = time.perf_counter() - started if self._timed else 0.0
         told_left = None if left is None else asdict(left)
-        self._journal.add("asked", decision=encoded(decision), left=told_left, charge=charge, at=_now())
+        more = {} if waiting is None else {"waiting": asdict(waiting)}
+        self._journal.add("asked", decision=encoded(decision), left=told_left, charge=charge, **more, at=_now())
         (self._job.folder / _RESULT).unlink(missing_ok=True)  # that of an earlier stop is not the answer any more
         self._tuner.charge(charge, deciding=self._timed)
-        self._decisions.append(decision)
+        self._made[decision.trial] = decision
         self._heard.tell(self._tuner, decision)
         return decision
+
+    def _waiting(self) -> Waiting | None:
+        if self._job.settings.price_of == "compute" or self._jobs == 1:
+            return None
+        return waiting_for(self._running.values(), time.perf_counter(), self._jobs)
 
     def _forgive(self) -> None:
         """Failures that ended the tuning are not held against their params: who calls again has mended the cause."""
@@ -133,51 +161,70 @@ class Session:
                 f"The last {count(runs)} failed and ended the tuning; they are not held against their parameters."
             )
 
-    def _run(self, decision: Train) -> TrialOutcome:
-        """One run, told; but if it was capped, not by its own fault, its cost is charged and it is still to be made."""
-        outcome = self._trained(decision)
+    def _take(self, ended: EndedRun[TrialOutcome]) -> Stop | None:
+        """What came of a run; why the tuning ends with it, if it does."""
+        _, decision = self._running.pop(ended.number)
+        if ended.outcome is None:
+            raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
+        outcome = ended.outcome
+        if outcome.capped == LOST and decision.trial in self._lost:
+            outcome = replace(outcome, error=f"{TWICE}: {outcome.error}", capped=None)
         if outcome.capped is not None:
-            self._charge(decision, outcome)
-            return outcome
+            return self._cut_short(decision, outcome)
         self._journal.add("told", trial=decision.trial, **asdict(outcome), at=_now())
         run = run_of(self._tuner, decision, outcome.score, outcome.cost, outcome.error)
         self._heard.news(self._tuner, self._tuner.tell(decision, run.score, run.cost, error=run.error))
         self._wall += outcome.wall
         for note in outcome.notes:
             self._say(f"Run {run.trial + 1}: {note}.")
-        return outcome
+        return self._hopeless(outcome)
 
-    def _trained(self, decision: Train) -> TrialOutcome:
-        """The outcome; one that was killed from outside is made again once, one that cannot start is waited for."""
-        outcome, number = self._trainer.train(decision, self._allowance()), decision.trial + 1
+    def _cut_short(self, decision: Train, outcome: TrialOutcome) -> Stop | None:
+        """A run that ended, not by its own fault: its cost is charged, and it is still to be made.
+
+        One that was killed from outside is made again once.
+        """
+        self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, at=_now())
+        self._tuner.charge(outcome.cost)
+        if outcome.capped == LOST:
+            self._lost.add(decision.trial)
+            number = decision.trial + 1
+            self._say(f"Run {number} was {outcome.error}, not by its own doing as far as we know: it is made again.")
+            self._submit(decision)
+            return None
+        if outcome.capped == INTERRUPTED or (outcome.capped == NOT_STARTED and self._interrupts.count):
+            return None
+        if outcome.capped == NOT_STARTED:
+            return Stop(NOT_STARTED, len(self._tuner.history), incumbent_score(self._tuner.memory))
+        stop = self._tuner.peek(Left(0.0, str(outcome.capped)))
+        assert isinstance(stop, Stop)
+        return stop
+
+    def _submit(self, decision: Train) -> None:
+        allowance = self._allowance()
+        self._running[decision.trial] = (time.perf_counter(), decision)
+        self._executor.submit(decision.trial, partial(self._trained, decision, allowance))
+
+    def _trained(self, decision: Train, allowance: Allowance) -> TrialOutcome:
+        """The outcome of a run, in the thread where it is made; one that cannot start is waited for."""
+        slow = SlowNotice(partial(self._say_waiting, decision.trial + 1), HANGING)
+        outcome = self._trainer.train(decision, allowance, slow)
         if outcome.capped == NOT_STARTED and WAIT > 0.0:
-            self._say(f"Run {number} could not be started: {outcome.error}. Trying again for {WAIT:g} s.")
+            self._say(f"Run {decision.trial + 1} could not be started: {outcome.error}. Trying again for {WAIT:g} s.")
             until = time.monotonic() + WAIT
             while outcome.capped == NOT_STARTED and time.monotonic() < until and not self._interrupts.count:
                 time.sleep(min(_RETRY, WAIT))
-                outcome = self._trainer.train(decision, self._allowance())
-        if outcome.capped == LOST and decision.trial not in self._lost:
-            self._lost.add(decision.trial)
-            self._charge(decision, outcome)
-            self._say(f"Run {number} was {outcome.error}, not by its own doing as far as we know: it is made again.")
-            return self._trained(decision)
-        if outcome.capped == LOST:
-            error = f"{TWICE}: {outcome.error}"
-            return replace(outcome, error=error, capped=None)
+                outcome = self._trainer.train(decision, self._allowance(decision), slow)
         return outcome
-
-    def _charge(self, decision: Train, outcome: TrialOutcome) -> None:
-        self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, at=_now())
-        self._tuner.charge(outcome.cost)
 
     def _say(self, text: str) -> None:
         self._heard.tell(self._tuner, Note(len(self._tuner.history) - 1, "run", text))
 
-    def _say_waiting(self, seconds: float) -> None:
+    def _say_waiting(self, number: int, seconds: float) -> None:
         """A program may hang, and without a limit nobody would ever know."""
         if self._job.settings.limits.timeout is None:
             self._say(
-                f"Run {len(self._tuner.history) + 1} has been running for {seconds:.0f} s, and no timeout is set. "
+                f"Run {number} has been running for {seconds:.0f} s, and no timeout is set. "
                 f'If it hangs, press Ctrl-C, write timeout = "1h" under [limits] in {self._job.path}, and run the same '
                 f"command."
             )
@@ -195,9 +242,8 @@ class Session:
         before = self._was_stopped
         if before is None or not same(encoded(stop), encoded(before)):
             self._journal.add("stopped", decision=encoded(stop), at=_now())
-        self._decisions.append(stop)
         self._heard.tell(self._tuner, stop)
-        ending = Ending(self._tuner, tuple(self._decisions), stop)
+        ending = Ending(self._tuner, (*self._decisions, stop), stop)
         write_file(self._job.folder / _RESULT, _summary(ending))
         return ending
 
@@ -214,9 +260,10 @@ class Session:
             return Left(seconds, "deadline")
         return Left(seconds * cost / self._wall, "deadline") if cost > 0.0 and self._wall > 0.0 else None
 
-    def _allowance(self) -> Allowance:
-        """What the program may take while it runs."""
-        settings, total = self._job.settings, self._tuner.total_cost
+    def _allowance(self, decision: Train | None = None) -> Allowance:
+        """What the program may take while it runs, beside the others under way.  decision: its own, if it is one."""
+        settings, others = self._job.settings, [train for _, train in list(self._running.values())]
+        total = self._tuner.total_cost + math.fsum(train.expected_cost for train in others if train is not decision)
         most = math.inf if settings.limits.max_cost is None else max(settings.limits.max_cost - total, 0.0)
         until = math.inf if self._deadline is None else max(self._deadline.left(), 0.0)
         wall = most if self._timed else math.inf

@@ -17,7 +17,7 @@ from typing import Any
 from autobct.run.interrupts import Interrupts
 from autobct.run.last_words import last_words
 from autobct.run.lock import Lock
-from autobct.run.process import NOT_STARTED, OWN_LIMITS, TIMEOUT, Ended, Order, Waiting, run_program
+from autobct.run.process import NOT_STARTED, OWN_LIMITS, TIMEOUT, Ended, Order, SlowNotice, run_program
 from autobct.run.program_settings import Program, ProgramSettings
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.template import as_text, filled, has_all
@@ -76,7 +76,7 @@ class Trainer:
     """Runs the program of some settings.
 
     directory:  where the program runs;  folder: where its output is kept
-    lock:       of that folder;  interrupts, waiting: as in `run_program`
+    lock:       of that folder;  interrupts: as in `run_program`
     """
 
     def __init__(
@@ -86,10 +86,9 @@ class Trainer:
         folder: Path,
         interrupts: Interrupts | None = None,
         lock: Lock | None = None,
-        waiting: Waiting | None = None,
     ) -> None:
         self._settings, self._directory, self._folder = settings, directory, folder
-        self._kept: dict[str, Any] = {"interrupts": interrupts, "waiting": waiting}
+        self._kept: dict[str, Any] = {"interrupts": interrupts}
         if lock is not None:
             self._kept |= {"hold": lock.descriptor, "mark": lock.mark}
 
@@ -101,8 +100,11 @@ class Trainer:
         """The command of a run as one would type it."""
         return shlex.join(self._order(decision, 1, Allowance()).argv)
 
-    def train(self, decision: Train, allowance: Allowance) -> TrialOutcome:
-        """All trainings of one run.  If some of the repeats finish, the run has; the others are only paid for."""
+    def train(self, decision: Train, allowance: Allowance, waiting: SlowNotice | None = None) -> TrialOutcome:
+        """All trainings of one run.  If some of the repeats finish, the run has; the others are only paid for.
+
+        waiting: as in `run_program`
+        """
         self._prepare(decision)
         trainings: list[Once] = []
         for repeat in range(1, self._settings.program.repeats + 1):
@@ -111,7 +113,7 @@ class Trainer:
                 allowance.cpu - sum(once.ended.cpu for once in trainings),
                 allowance.seconds_reason,
             )
-            trainings.append(self._once(decision, repeat, spent))
+            trainings.append(self._once(decision, repeat, spent, waiting))
             if trainings[-1].ended.capped is not None:
                 break
         return self._together(trainings, decision)
@@ -129,13 +131,13 @@ class Trainer:
         place.mkdir(parents=True)
         (place / _PARAMS).write_text(_params_json(decision) + "\n", "utf-8")
 
-    def _once(self, decision: Train, repeat: int, allowance: Allowance) -> Once:
+    def _once(self, decision: Train, repeat: int, allowance: Allowance, waiting: SlowNotice | None) -> Once:
         settings = self._settings
         order = self._order(decision, repeat, allowance)
         values = self._values(decision, repeat)
         readings = (settings.score, settings.cost)
         before = {reading.what: Stamp.of(self._file(reading, values, order)) for reading in readings}
-        ended = self._run(order)
+        ended = self._run(order, waiting)
         measured = {"wall": ended.wall, "cpu": ended.cpu}.get(settings.measure)
         if ended.failure is not None:
             said = self._last_words(decision, order, repeat) if ended.by_itself else ""
@@ -158,9 +160,9 @@ class Trainer:
                 fault="" if isinstance(missing, NotFiniteError) else "output",
             )
 
-    def _run(self, order: Order) -> Ended:
+    def _run(self, order: Order, waiting: SlowNotice | None) -> Ended:
         """The program; one whose name depends on the params and that is not there has failed like any other."""
-        ended = run_program(order, **self._kept)
+        ended = run_program(order, waiting=waiting, **self._kept)
         if ended.capped == NOT_STARTED and "{" in self._settings.program.command[0]:
             return replace(ended, capped=None)
         return ended

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
 from autobct.tuning.storage import storage_of
 from autobct.tuning.tuner import Tuner
@@ -30,7 +31,7 @@ class Asked(Protocol):
     def waited(self) -> float:
         """Seconds spent on waiting for other processes."""
 
-    def ask(self, left: Left | None = None) -> Decision:
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """As `Tuner.ask`."""
 
     def tell(
@@ -44,17 +45,22 @@ class Asked(Protocol):
 
 @dataclass(slots=True)
 class Alone:
-    """A tuner that writes nothing down."""
+    """A tuner that writes nothing down.  made: number of a run -> the decision for it."""
 
     tuner: Tuner
-    decisions: tuple[Train, ...] = ()
     waited: float = 0.0
+    made: dict[int, Train] = field(default_factory=dict)
 
-    def ask(self, left: Left | None = None) -> Decision:
+    @property
+    def decisions(self) -> tuple[Train, ...]:
+        """The decisions behind all runs that were asked for here."""
+        return tuple(self.made[run.trial] for run in self.tuner.history if run.trial in self.made)
+
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """As `Tuner.ask`."""
-        decision = self.tuner.ask(left)
+        decision = self.tuner.ask(left, waiting)
         if isinstance(decision, Train):
-            self.decisions = (*self.decisions, decision)
+            self.made[decision.trial] = decision
         return decision
 
     def tell(

@@ -146,6 +146,12 @@ class Memory:
             spent=self.spent + Fraction(run.cost),
         )._without_the_worst()
 
+    def with_noise(self, noise: float) -> Memory:
+        """With a standard deviation of scores that was measured, from the next run on; in the user's units."""
+        problem = self.problem
+        stated = replace(problem.stated, noise=finite_number(noise, "score_noise", least=0.0))
+        return replace(self, known=replace(self.known, problem=replace(problem, stated=stated)))
+
     def learning(self, run: Run) -> Memory:
         """As `told`; a run with a score that nothing can be learned from, as no number is so large, has failed."""
         if run.cost > _LARGEST:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 from autobct.tuning.decide.decision import Stop, Train
@@ -22,20 +25,29 @@ Callback = Callable[["Tuner", Event], object]
 """Called with the tuner and each event as it happens.  If it has a method `close`, that is called at the end."""
 
 
+_log = logging.getLogger("autobct")
+_log.addHandler(logging.NullHandler())  # quiet unless the application listens
+
+
 class Listeners:
-    """All callbacks of one tuning.  One that raises is dropped with a warning: it must not cost a finished run."""
+    """All callbacks of one tuning, called by one thread at a time.
+
+    One that raises is dropped with a warning: it must not cost a finished run.
+    """
 
     def __init__(self, callbacks: Sequence[Callback]) -> None:
-        self._callbacks = list(callbacks)
+        self._callbacks, self._lock = list(callbacks), threading.RLock()
 
     def tell(self, tuner: Tuner, event: Event) -> None:
-        """Tell everyone."""
-        for callback in tuple(self._callbacks):
-            try:
-                callback(tuner, event)
-            except Exception as error:
-                self._callbacks.remove(callback)
-                _warn(callback, error)
+        """Tell everyone, and the log."""
+        _log.log(_level(event), "%s", _Lazy(tuner, event))
+        with self._lock:
+            for callback in tuple(self._callbacks):
+                try:
+                    callback(tuner, event)
+                except Exception as error:
+                    self._callbacks.remove(callback)
+                    _warn(callback, error)
 
     def news(self, tuner: Tuner, run: Run) -> None:
         """Tell of a run, and of what was to be said of it."""
@@ -55,7 +67,10 @@ class Listeners:
 
 
 def listeners(callbacks: object, verbose: object) -> Listeners:
-    """The callbacks of a user, checked, and one that prints if asked to.  verbose: True, or a stream to print to."""
+    """The callbacks of a user, checked, and one that prints if asked to.
+
+    verbose: True, "bar" for one line that is rewritten, or a stream to print to
+    """
     told: list[Any] = list(callbacks) if isinstance(callbacks, Sequence) else [callbacks]
     for callback in told:
         if not callable(callback):
@@ -81,15 +96,35 @@ def line(tuner: Tuner, event: Event) -> str:
     return f"Run {event.trial + 1}: score {event.score:.4g} ({estimated}), cost {event.cost:.4g}, {total}."
 
 
+def _level(event: Event) -> int:
+    """Failures and alarms are warnings; runs, notes and the stop are worth knowing; decisions are for debugging."""
+    if isinstance(event, Alarm) or (isinstance(event, Run) and event.error is not None):
+        return logging.WARNING
+    return logging.DEBUG if isinstance(event, Train) else logging.INFO
+
+
+@dataclass(frozen=True, slots=True)
+class _Lazy:
+    """The line of an event, written only if somebody reads the log."""
+
+    tuner: Tuner
+    event: Event
+
+    def __str__(self) -> str:
+        return line(self.tuner, self.event)
+
+
 def _printer(verbose: object) -> list[Callback]:
     if verbose is False:
         return []
+    if verbose == "bar":
+        return [window("bar")()]
     if verbose is True:
         import sys
 
         verbose = sys.stdout
     if not hasattr(verbose, "write"):
-        raise TypeError(f"verbose must be True, False or a stream, got {verbose!r}; write verbose=True")
+        raise TypeError(f"verbose must be True, False, 'bar' or a stream, got {verbose!r}; write verbose=True")
     stream: TextIO = verbose  # type: ignore[assignment]  # it writes
     drawn = window("screen")(stream) if stream.isatty() else None
     return [drawn or plain(stream)]

@@ -84,6 +84,8 @@ class Result:
     plan, memory:  the full state of the tuner at the end; both are frozen, so a result never changes
     settings, versions:  what is needed to reproduce the tuning
     deciding: seconds spent between runs;  charged: cost beyond the runs, i.e. those seconds if the cost is time
+    elapsed:  seconds of wall clock that it took;  n_jobs: runs side by side
+    price_of: what the price paid for, "compute" or "waiting"
     """
 
     params: dict[str, Any]
@@ -100,6 +102,9 @@ class Result:
     versions: dict[str, str]
     deciding: float = 0.0
     charged: float = 0.0
+    elapsed: float = 0.0
+    n_jobs: int = 1
+    price_of: str = "compute"
 
     @property
     def total_cost(self) -> float:
@@ -151,9 +156,9 @@ class Result:
         """Write the records to a CSV file; text that a spreadsheet would take for a formula is written as text."""
         window("csv")(self.to_records(), path)
 
-    def report(self, path: str | PathLike[str]) -> None:
-        """Write a report as one HTML page: report("run.html")."""
-        window("report")(self, path)
+    def report(self, path: str | PathLike[str], *, notes: Sequence[str] = ()) -> None:
+        """Write a report as one HTML page: report("run.html").  notes: sentences to add to it."""
+        window("report")(self, path, notes)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

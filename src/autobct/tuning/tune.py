@@ -8,22 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TextIO, Unpack
 
-from autobct.belief.arrays import whole_number
-from autobct.tuning.asked import Asked, asked_of
-from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.history import Note, Run
+from autobct.tuning.asked import asked_of
+from autobct.tuning.decide.waiting import PriceOf
 from autobct.tuning.isolation import Isolation, isolation_of
+from autobct.tuning.jobs import Backend, check_call, check_jobs, check_waiting, with_executor
 from autobct.tuning.keywords import TunerKeywords, spelled_out
-from autobct.tuning.progress import Callback, Listeners, listeners
-from autobct.tuning.result import Result, TuningError, count
-from autobct.tuning.returned import WrongReturnError
+from autobct.tuning.loop import LoopOrder, until_stop
+from autobct.tuning.progress import Callback, listeners
+from autobct.tuning.result import Result, TuningError
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Problem, parted
-from autobct.tuning.storage import LateError, Storage, StorageError
-from autobct.tuning.training import Times, Trained, TrainingFunction, the_same_again, trained
+from autobct.tuning.storage import Storage
+from autobct.tuning.training import TrainingFunction
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline
-from autobct.tuning.windows import window
 
 __all__ = ["Result", "TrainingFunction", "TuningError", "tune"]
 
@@ -34,11 +32,14 @@ def tune(
     space: Problem | Space | Mapping[str, Any],
     *,
     repeats: int = 1,
+    n_jobs: int = 1,
+    backend: Backend = "processes",
+    price_of: PriceOf = "compute",
     isolate: bool | Isolation = False,
     on_failure: Literal["record", "raise"] = "record",
     storage: str | os.PathLike[str] | Storage | None = None,
     callbacks: Sequence[Callback] = (),
-    verbose: bool | TextIO = False,
+    verbose: bool | str | TextIO = False,
     **keywords: Unpack[TunerKeywords],
 ) -> Result:
     """Train until another run is not worth its price; return the model to use and why tuning stopped.
@@ -58,6 +59,10 @@ def tune(
                   value map from the package if one fits.  It changes nothing else
     recall:       return the best of all trained models, by estimated score (True), or the last one as in the paper
     repeats:      trainings per run; the score is their median, the cost their sum
+    n_jobs:       runs side by side; -1 for one per core.  Each decision counts on the runs under way
+    backend:      where these run: "processes" (needs joblib: `pip install 'autobct[jobs]'`) or "threads"
+    price_of:     what `price` pays for: "compute", the time of all runs, or "waiting", the wall clock, so that four
+                  runs side by side cost as much as the longest of them
     max_runs:     make at most this many runs
     max_cost:     start no run that is likely to bring the total cost above this
     deadline:     start no run that is likely to end later: seconds from now, "30 min", "2h", or a datetime
@@ -82,97 +87,21 @@ def tune(
                   a score or cost outside its range (`Note`) and a model alarm (`Alarm`); a callback that raises is
                   dropped with a warning
     limits:       max_runs, max_cost and deadline as one value, `Limits(max_runs=20)`
-    verbose:      True prints progress; a stream prints it there
+    verbose:      True prints progress, "bar" on one line; a stream prints it there
     seed:         for policies that use random numbers; the default policy does not
     """
     check_call(train, repeats, on_failure)
-    isolation = isolation_of(isolate)
-    train = train if isolation is None else window("isolated")(train, isolation)
+    jobs = check_jobs(n_jobs, backend, price_of)
+    train, executor = with_executor(train, isolation_of(isolate), jobs, backend)
     heard = listeners(callbacks, verbose)
     problem, plan = parted(space, keywords, "tune()")
     deadline, limits = plan.limits.deadline, replace(plan.limits, deadline=None)
     clock = None if deadline is None else Deadline.of(deadline, time.perf_counter)
     tuner = Tuner(problem, policy=plan.policy, limits=limits, seed=plan.seed)
+    check_waiting(price_of, tuner)
+    order = LoopOrder(train, repeats=repeats, on_failure=on_failure, jobs=jobs, price_of=price_of)
     try:
         with asked_of(tuner, storage) as asked:
-            return _until_stop(asked, train, repeats, on_failure, heard, clock)
+            return until_stop(asked, executor, order, heard, clock)
     finally:
         heard.close()
-
-
-def _until_stop(
-    asked: Asked,
-    train: TrainingFunction,
-    repeats: int,
-    on_failure: str,
-    heard: Listeners,
-    clock: Deadline | None,
-) -> Result:
-    times = Times(time.perf_counter(), in_seconds=bool(asked.tuner.problem.price.unit))
-    times.resume(asked.tuner)
-    cause: BaseException | None = None
-    last: tuple[Decision, ...] = ()
-    if made := len(asked.tuner.history):
-        heard.tell(asked.tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
-    try:
-        while isinstance(decision := asked.ask(times.left(asked.tuner, clock)), Train):
-            times.waited = asked.waited
-            heard.tell(asked.tuner, decision)
-            outcome = trained(train, decision, repeats, times)
-            try:
-                run = told_run(asked, decision, outcome)
-            except LateError as late:
-                heard.tell(asked.tuner, Note(len(asked.tuner.history) - 1, "run", str(late)))
-                continue
-            times.costs.append(run.cost)
-            cause = outcome.cause or cause
-            times.charge(asked)
-            heard.news(asked.tuner, run)
-            if hopeless := why_hopeless(outcome, asked.tuner.history, on_failure):
-                tuner, made_so_far = asked.tuner, asked.decisions
-                so_far = None if tuner.best is None else tuner.result(hopeless, made_so_far, deciding=times.deciding)
-                raise TuningError(hopeless, tuner.history, so_far) from cause
-        last = (decision,)
-        heard.tell(asked.tuner, decision)
-        why = decision.why
-    except KeyboardInterrupt:
-        if asked.tuner.best is None:
-            raise
-        why = f"Interrupted after {count(len(asked.tuner.history))}."
-    try:
-        return asked.tuner.result(why, (*asked.decisions, *last), deciding=times.deciding)
-    except TuningError as nothing:
-        raise nothing from cause
-
-
-def told_run(asked: Asked | Tuner, decision: Train, outcome: Trained) -> Run:
-    """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
-    try:
-        return asked.tell(decision, outcome.score, outcome.cost, error=outcome.error)
-    except StorageError:  # nothing is wrong with the outcome
-        raise
-    except ValueError as error:
-        return asked.tell(decision, error=str(error), cost=outcome.cost)
-
-
-def why_hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:
-    """Why the tuning ends with this run, an error in the training function; "" if it goes on."""
-    number, error = len(history), history[-1].error
-    if isinstance(outcome.cause, WrongReturnError):
-        return f"run {number}: {error}"
-    if error is not None and on_failure == "raise":
-        return f"run {number} failed: {error}"
-    if outcome.raised and the_same_again(history):
-        return (
-            f"runs {number - 1} and {number} both failed with {error}, and no run has finished, so the bug is probably "
-            f"in train; if some params cannot be trained, return float('nan') for them"
-        )
-    return ""
-
-
-def check_call(train: object, repeats: object, on_failure: object) -> None:
-    if not callable(train):
-        raise TypeError(f"train must be a function of params, got {train!r}; write tune(train, space, price=...)")
-    whole_number(repeats, "repeats", example=5)
-    if on_failure not in ("record", "raise"):
-        raise ValueError(f"on_failure must be 'record' or 'raise', got {on_failure!r}")

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
-from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
 from autobct.tuning.decide.forecast import Forecast, forecast
 from autobct.tuning.decide.position import Position, decide
 from autobct.tuning.decide.search import searched
 from autobct.tuning.decide.standing import Candidates, position_of, reason_to_stop
+from autobct.tuning.decide.waiting import Waiting, first_of_several
 from autobct.tuning.guard import Guard, changing, reading
 from autobct.tuning.history import Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "Tuner"]
 
+_NO_CLOCK = "a Tuner has no clock, so only tune() takes a deadline; write tuner.ask(Left(seconds, 'deadline'))"
+
 
 @usual_errors_in
 class Tuner(Remembered):
@@ -55,9 +58,7 @@ class Tuner(Remembered):
     def __init__(self, space: Problem | Space | Mapping[str, Any], **keywords: Unpack[TunerKeywords]) -> None:
         problem, plan = parted(space, keywords, "Tuner()")
         if plan.limits.deadline is not None:
-            raise TypeError(
-                "a Tuner has no clock, so only tune() takes a deadline; write tuner.ask(Left(seconds, 'deadline'))"
-            )
+            raise TypeError(_NO_CLOCK)
         chosen_policy(plan.policy, problem.scaled, plan.seed)  # one that does not fit is refused at once
         self._stand(plan, Memory.of(problem.scaled))
 
@@ -100,6 +101,11 @@ class Tuner(Remembered):
         return self._assess_now()[1]
 
     @property
+    def is_default(self) -> bool:
+        """Whether both policy and prior are the default ones."""
+        return self._plan.policy is None and self._memory.problem.stated.learning
+
+    @property
     def assess(self) -> Assess:
         """The policy, for the current candidates."""
         return self._assess_now()[0]
@@ -111,27 +117,29 @@ class Tuner(Remembered):
         return settings_of(self.problem, policy=self.policy_note, **planned(self._plan))
 
     @changing
-    def ask(self, left: Left | None = None) -> Decision:
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """The next decision.  Runs without an outcome yet count as under way.
 
-        left: the most that the next run may cost, e.g. the time until a deadline; the tuner itself has no clock
+        left: the most that the next run may cost, e.g. until a deadline;  waiting: where the price is one of waiting
         """
-        decision = self.peek(left)
-        if isinstance(decision, Train):
+        if isinstance(decision := self.peek(left, waiting), Train):
             self._memory = self._memory.started(decision)
         return decision
 
     @reading
-    def peek(self, left: Left | None = None) -> Decision:
+    def peek(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """What `ask` would return, without starting a run."""
-        memory, limits = self._memory, self._plan.limits
-        decision = reason_to_stop(memory, self.candidates, limits) or decide(self.position(left), self.assess)[0]
-        return replace(decision, note=memory.news) if memory.news else decision
+        why = reason_to_stop(self._memory, self.candidates, self._plan.limits)
+        decision = why or decide(self.position(left, waiting), self.assess)[0]
+        if waiting is not None and isinstance(decision, Stop):
+            decision = first_of_several(self, decision, left, waiting)
+        return replace(decision, note=self._memory.news) if self._memory.news else decision
 
     @reading
-    def position(self, left: Left | None = None) -> Position:
+    def position(self, left: Left | None = None, waiting: Waiting | None = None) -> Position:
         """The state of the tuning as the next decision sees it."""
-        return position_of(self._memory, self.candidates, self.limits.max_cost, left, second=self._plan.second)
+        plan, known, covered = self._plan, self._memory, (waiting or Waiting()).covered
+        return position_of(known, self.candidates, plan.limits.max_cost, left, covered, second=plan.second)
 
     @reading
     def _assess_now(self) -> tuple[Assess, str]:
@@ -189,6 +197,11 @@ class Tuner(Remembered):
         self._memory = self._memory.charging(finite_number(cost, "cost", least=0.0), deciding=deciding)
 
     @changing
+    def state_noise(self, score_noise: float) -> None:
+        """State the standard deviation of a score once it is measured; it counts from the next `tell` on."""
+        self._memory = self._memory.with_noise(score_noise)
+
+    @changing
     def charge_as(self, other: Tuner) -> None:
         """Copy the charges of another tuner whose runs this one has replayed."""
         self._memory = self._memory.charged_as(other.memory)
@@ -216,9 +229,9 @@ class Tuner(Remembered):
         """
         from autobct.tuning.decide.certified import certificate_of  # bounds are of no use before
 
-        name = self.policy_note.partition(":")[0].rstrip(".")
-        given: Any = {"seconds": seconds, "seed": seed, "max_runs": self.limits.max_runs, "progress": progress}
-        return certificate_of(self.problem, self.assess, name, **given)
+        name, most = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits.max_runs
+        options: Any = {"seconds": seconds, "seed": seed, "max_runs": most, "progress": progress}
+        return certificate_of(self.problem, self.assess, name, **options)
 
     @reading
     def twin(self, price: Price | None = None, *, fresh: bool = False, fixed: bool = False) -> Tuner:
@@ -241,10 +254,7 @@ class Tuner(Remembered):
 
     @reading
     def result(self, why: str = "", decisions: Sequence[Decision] = (), *, deciding: float = 0.0) -> Result:
-        """The result as of now; TuningError if no run has finished.
-
-        why: why it ended, in one sentence;  decisions: in order;  deciding: seconds spent between runs
-        """
+        """The result as of now; TuningError if no run has finished.  why: it ended;  deciding: seconds between runs."""
         return result_of(self, self._plan, why, decisions, deciding)
 
     def _repr_html_(self) -> str:

@@ -1,6 +1,6 @@
-"""What tuning does not import: tables, reports and notebook views, and storages, are in packages above it.
+"""What tuning uses and does not import: reports and notebook views, storages, and workers for runs side by side.
 
-Each is named here as text, and imported when somebody needs it.
+They are in packages above it.  Each is named here as text, and imported when it is needed.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ _WINDOWS = {
     "tuner_html": ("autobct.report.notebook", "tuner_html"),
     "isolated": ("autobct.run.isolated", "isolated"),
     "dataframe": ("autobct.report.dataframe", "dataframe_of"),
+    "bar": ("autobct.report.bar", "Bar"),
+    "processes": ("autobct.run.executors", "Processes"),
+    "threads": ("autobct.run.executors", "Threads"),
     "folder": ("autobct.run.kept", "in_folder"),
     "database": ("autobct.integrations.storage", "shared"),
     "csv": ("autobct.report.csv_file", "write_csv"),
 }
-"""What is needed -> the module that has it, and its function."""
+"""What is needed -> the module that has it, and its name there."""
 
 
 def window(name: str) -> Callable[..., Any]:
-    """The function, imported now."""
+    """The function or class, imported now."""
     module, function = _WINDOWS[name]
     drawn: Callable[..., Any] = getattr(import_module(module), function)
     return drawn

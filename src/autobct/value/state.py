@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
-from autobct.belief.cost import LINEAR, CostModel
+from autobct.belief.cost import LINEAR, CostModel, expected_beyond
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.kalman import observed_sd
 from autobct.belief.model import Model, noise_at
@@ -33,6 +33,7 @@ class Terms:
 
     price:     what one unit of cost is worth in score   (gamma)
     overhead:  a small fixed price of every run, in score units: deciding and launching are never free
+    covered:   cost of the next run that is paid for anyway: where the price is one of waiting, the time others take
     recall:    whether any trained model may be returned at the stop, or only the last one (the paper)
     """
 
@@ -40,6 +41,7 @@ class Terms:
     cost_model: CostModel = LINEAR
     recall: bool = False
     overhead: float = 0.0
+    covered: float = 0.0
 
     def __post_init__(self) -> None:
         """Prices are positive."""
@@ -156,7 +158,7 @@ def run_price(state: State, terms: Terms) -> Array:
 
 def price_of(mean: Array, sd: Array, terms: Terms) -> Array:
     """Price of a run whose cost is predicted as (mean, sd) in the space the cost model observes."""
-    return terms.price * terms.cost_model.expected(mean, sd) + terms.overhead
+    return terms.price * expected_beyond(terms.cost_model, mean, sd, terms.covered) + terms.overhead
 
 
 def control_grid(side: int, dim: int) -> Array:

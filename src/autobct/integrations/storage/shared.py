@@ -22,6 +22,7 @@ from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
 from autobct.integrations.storage.turn import Turn
 from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
 from autobct.tuning.memory import run_told
 from autobct.tuning.storage import LateError, Storage, StorageError
@@ -65,7 +66,7 @@ class SharedTuner:
         """How often this run was begun before and given up."""
         return self._mine[decision.trial].attempt
 
-    def ask(self, left: Left | None = None) -> Decision:
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """The next run for this worker, or to stop.
 
         A stop that runs of other workers may still change is waited for; under runs of this worker it is returned, and
@@ -74,7 +75,7 @@ class SharedTuner:
         wait, started = _FIRST_LOOK, time.monotonic()
         while True:
             waited = time.monotonic() - started
-            decision = self._decided(None if left is None else replace(left, amount=left.amount - waited))
+            decision = self._decided(None if left is None else replace(left, amount=left.amount - waited), waiting)
             if decision is not None:
                 return decision
             self._wait(wait)
@@ -149,7 +150,7 @@ class SharedTuner:
             self.tuner.charge(total / times, deciding=True)
         return seen
 
-    def _decided(self, left: Left | None) -> Decision | None:
+    def _decided(self, left: Left | None, waiting: Waiting | None) -> Decision | None:
         """A decision; None where it has to wait for others."""
         started = time.monotonic()
         with self._turn.taken():
@@ -159,7 +160,7 @@ class SharedTuner:
                 return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, ())
             if (stop := self._study.stopped(seen, self._limits)) is not None:
                 return stop
-            decision = self.tuner.peek(left)
+            decision = self.tuner.peek(left, waiting)
             if isinstance(decision, Train):
                 return self._claimed(decision, 0, seen.unheard)
             if decision.reason in _LOCAL or self._mine:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,9 @@ from autobct.tuning.units.limits import Left, Mask
 from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.state import Opinion, State
+
+DOUBTED = 0.25
+"""Quantile of what a run is worth over the possible outcomes of those under way.  docs/decisions/pending.md."""
 
 _DUST = 1e-12  # a gain below it, in score ranges, is rounding
 
@@ -38,6 +41,8 @@ class Position:
     to_scores:    from scores as they are learned to the user's units; None where these are model units
     least:        a gain below this, in model units, is none
     opinion:      what the learned surrogate expects at the candidates in a problem at another price
+    fantasies:    the state after some possible outcomes of the runs under way, over which a decision averages; empty
+                  where there are none, or where these count as finished with their predicted outcome
     """
 
     problem: ScaledProblem
@@ -53,6 +58,12 @@ class Position:
     to_scores: Callable[[Array], Array] | None = None
     least: float = 0.0
     opinion: Callable[[ScaledProblem], Opinion | None] | None = None
+    fantasies: tuple[State, ...] = ()
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """What a decision averages over, all equally likely."""
+        return self.fantasies or (self.state,)
 
     def raw_scores(self, learned: Array) -> Array:
         """Estimated scores in the user's units.  learned: of any shape, as `state.score` has them."""
@@ -61,7 +72,7 @@ class Position:
     @property
     def stop_value(self) -> float:
         """Model units.  Before a run has finished stopping is worth the bottom of the score range: zero."""
-        return float(incumbent_score(self.state))
+        return float(np.mean([incumbent_score(state) for state in self.states]))
 
     @property
     def above(self) -> float:
@@ -71,7 +82,7 @@ class Position:
         """
         if self.incumbent is None or self.problem.prior.ensemble is None:
             return 0.0
-        return float(self.problem.score_scale.to_model(self.incumbent)) - self.stop_value
+        return float(self.problem.score_scale.to_model(self.incumbent)) - float(incumbent_score(self.state))
 
 
 def assessed(position: Position, policy: Assess, problem: ScaledProblem | None = None) -> Assessment:
@@ -80,12 +91,38 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     problem: the same at another price, if not the position's own
     """
     terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
-    second = position.state.second
+    second = _second(position, problem)
+    states = [replace(state, feasibility=position.feasibility, last=last, second=second) for state in position.states]
+    found = [_checked(policy(state, terms, position.asked), state.size) for state in states]
+    if len(found) == 1:
+        value, priority = found[0].value, found[0].priority
+    else:
+        value, priority = _over_outcomes(found, [float(incumbent_score(state)) for state in states])
+    return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (value, priority)))
+
+
+def _second(position: Position, problem: ScaledProblem | None = None) -> Opinion | None:
+    """The second opinion, formed again in a problem at another price; less what is paid for anyway.
+
+    One opinion serves all possible outcomes of the runs under way, which it anticipates by itself.
+    """
+    second, terms = position.state.second, (problem or position.problem).terms
     if second is not None and problem is not None and position.opinion is not None:
         second = position.opinion(problem)
-    state = replace(position.state, feasibility=position.feasibility, last=last, second=second)
-    found = _checked(policy(state, terms, position.asked), state.size)
-    return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (found.value, found.priority)))
+    if second is None or not terms.covered:
+        return second
+    price = second.price - terms.overhead - terms.price * terms.covered
+    return replace(second, price=np.maximum(price, 0.0) + terms.overhead)
+
+
+def _over_outcomes(found: Sequence[Assessment], stops: Sequence[float]) -> tuple[Array, Array]:
+    """Value and priority of every candidate over possible outcomes of the runs under way.
+
+    A run that waits for them loses nothing but time, so it is worth what it is in `DOUBTED` of the outcomes, not in the
+    mean, to which a few outcomes contribute most.  stops: value of stopping after each outcome
+    """
+    more = np.quantile([one.value - stop for one, stop in zip(found, stops, strict=True)], DOUBTED, axis=0)
+    return float(np.mean(stops)) + more, np.mean([one.priority for one in found], axis=0)
 
 
 def _checked(found: object, size: int) -> Assessment:
@@ -129,8 +166,8 @@ def most_to_gain(position: Position) -> float:
     """
     if not position.problem.terms.recall or not position.state.kept.size:
         return float("inf")
-    state = replace(position.state, feasibility=position.feasibility, realised=1.0)
-    gains = expected_improvement(state, position.problem.terms)
+    states = [replace(state, feasibility=position.feasibility, realised=1.0) for state in position.states]
+    gains = np.mean([expected_improvement(state, position.problem.terms) for state in states], axis=0)
     return float(gains[~position.excluded].max(initial=0.0))
 
 
@@ -140,9 +177,10 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
     The gain is what V exceeds stopping by, and the price: above the price exactly where V is above stopping.
     """
     problem, state = position.problem, position.state
-    price = float(expected_price(state, problem.terms)[chosen])
+    price = float(expected_price(replace(state, second=_second(position)), problem.terms)[chosen])
     gain = price + (value - position.stop_value)
-    cost = (price - problem.terms.overhead) / problem.terms.price
+    whole = float(expected_price(state, replace(problem.terms, covered=0.0))[chosen])
+    cost = (whole - problem.terms.overhead) / problem.terms.price
     return Train(
         trial=position.asked,
         params=problem.space.params(problem.controls[chosen]),

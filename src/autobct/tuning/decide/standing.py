@@ -10,12 +10,14 @@ from functools import partial
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.belief.gaussian import Belief, Gaussian, Seen
-from autobct.belief.kalman import update
+from autobct.belief.gaussian import Belief, Seen
+from autobct.belief.kalman import anticipate, gains
 from autobct.belief.model import noise_at
-from autobct.belief.prior import Prior
 from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.excluded import certain_at, nearest_allowed
 from autobct.tuning.decide.position import Position, assessed, train_at
+from autobct.tuning.decide.possible_outcomes import after_outcomes
+from autobct.tuning.decide.waiting import with_covered
 from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import score_at, to_scores
@@ -85,6 +87,10 @@ class Candidates:
         found = [index for place, index in self.places.items() if place in memory.excluded] if memory.excluded else []
         return np.array(sorted(found), dtype=np.intp)
 
+    def under_way(self, memory: Memory) -> list[int]:
+        """Those whose run has no outcome yet, in the order in which they were asked for."""
+        return [self.places[place_of(train.control)] for train in memory.pending.values()]
+
     def finished(self, memory: Memory) -> list[int]:
         """Those with a model that may be returned, in order of training."""
         return [self.places[place] for place in memory.finished]
@@ -130,18 +136,15 @@ def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = 
 
     excluded: candidates that may not be tried; those whose run failed if not given
     """
-    belief, problem = memory.known.belief, candidates.problem
-    for train in memory.pending.values():
-        belief = _anticipated(belief, problem.prior, train.control)
-    under_way = [candidates.places[place_of(train.control)] for train in memory.pending.values()]
-    followed = kept(memory, candidates, [*candidates.finished(memory), *under_way])
+    belief, problem = _anticipated(memory, candidates), candidates.problem
+    followed = kept(memory, candidates, [*candidates.finished(memory), *candidates.under_way(memory)])
     if excluded is None:
         excluded = candidates.excluded(memory)
-    alike = _nearest_allowed(problem.controls, excluded)
+    alike = nearest_allowed(problem.controls, excluded)
     alike[followed] = followed
     state = view(memory, candidates, belief, alike)
     known = [int(index) for index in followed if index in excluded]
-    return keep(replace(state, score=_known(state.score, known)) if known else state, followed)
+    return keep(replace(state, score=certain_at(state.score, known)) if known else state, followed)
 
 
 def position_of(
@@ -149,19 +152,24 @@ def position_of(
     candidates: Candidates,
     max_cost: float | None,
     left: Left | None = None,
+    covered: float = 0.0,
     *,
     second: bool = True,
 ) -> Position:
     """Where we stand, for a decision.
 
-    left:   the most that the next run may cost, besides what max_cost leaves
-    second: whether the learned surrogate is asked as well, where the default surrogate is
+    left:     the most that the next run may cost, besides what max_cost leaves
+    covered:  how much of its cost is paid for anyway, in units of raw cost
+    second:   whether the learned surrogate is asked as well, where the default surrogate is
     """
     left = tightest(left, _budget(memory, max_cost))
     state, problem = state_of(memory, candidates), candidates.problem
     size = len(problem.controls)
     excluded, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
     excluded[candidates.excluded(memory)] = True
+    running = candidates.under_way(memory)
+    if not np.delete(excluded, running).all():  # the same once more only where there is nothing else to try
+        excluded[running] = True
     if left is not None:
         over = LATER_OVER if memory.finished else FIRST_OVER
         allowed = fits(state, problem, left.amount, over) & ~excluded
@@ -171,9 +179,10 @@ def position_of(
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
     learned, opinion = memory.known.evidence, partial(opinion_of, memory, candidates)
+    state = replace(state, second=opinion(problem) if second else None, realised=_realised(problem))
     return Position(
-        problem=problem,
-        state=replace(state, second=opinion(problem) if second else None, realised=_realised(problem)),
+        problem=with_covered(problem, covered),
+        state=state,
         excluded=excluded,
         last=last,
         asked=memory.asked,
@@ -185,6 +194,7 @@ def position_of(
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
         opinion=opinion if second else None,
+        fantasies=_fantasies(memory, candidates, state),
     )
 
 
@@ -214,6 +224,15 @@ def _telling(memory: Memory) -> list[Run]:
 def _realised(problem: ScaledProblem) -> float:
     """Share of expected improvements that is counted on: all of it without the learned surrogate."""
     return REALISED if problem.stated.second and problem.terms.recall else 1.0
+
+
+def _fantasies(memory: Memory, candidates: Candidates, state: State) -> tuple[State, ...]:
+    """The state after each of some possible outcomes of the runs under way; none where none counts on them."""
+    problem, running = candidates.problem, candidates.under_way(memory)
+    if not running or problem.prior.ensemble is None or not problem.terms.recall:
+        return ()
+    trained = np.array(list(dict.fromkeys([*candidates.finished(memory), *running])), dtype=np.intp)
+    return after_outcomes(state, score_moves(memory, candidates) @ candidates.features[0].T, trained)
 
 
 def run_at(memory: Memory, control: Array) -> Train:
@@ -250,30 +269,16 @@ def _budget(memory: Memory, max_cost: float | None) -> Left | None:
     return Left(max_cost - memory.total_cost - under_way, "max_cost")
 
 
-def _nearest_allowed(controls: Array, excluded: Indices) -> Indices:
-    """For each candidate itself, or the nearest that may be tried if it may not.  (G,).
-
-    If a lookahead still counted on an excluded one, it could go on preparing for a run that never comes.
-    """
-    shown = np.arange(len(controls))
-    left = np.setdiff1d(shown, excluded)
-    for index in excluded if left.size else ():
-        shown[index] = left[np.square(controls[left] - controls[index]).sum(axis=-1).argmin()]
-    return shown
+def _anticipated(memory: Memory, candidates: Candidates) -> Belief:
+    """The belief as if all runs under way had come out exactly as predicted."""
+    belief, running = memory.known.belief, candidates.under_way(memory)
+    cost_moves = gains(belief.cost, candidates.features[1][running], candidates.noise[1][running])
+    score = anticipate(belief.score, score_moves(memory, candidates))
+    return Belief(score, anticipate(belief.cost, cost_moves))
 
 
-def _known(score: Gaussian, indices: list[int]) -> Gaussian:
-    """The belief as if the values at these candidates were certain: nothing is to be learned from a run there."""
-    cov = score.cov.copy()
-    cov[indices, :] = 0.0
-    cov[:, indices] = 0.0
-    return Gaussian(score.mean, cov)
-
-
-def _anticipated(belief: Belief, prior: Prior, control: Array) -> Belief:
-    """The belief as if a run under way had come out exactly as predicted: less uncertain, no other mean."""
-    model = prior.model
-    seen_score, seen_cost = model.score_basis(control), model.cost_basis(control)
-    score = update(belief.score, seen_score, noise_at(model.score_noise, control), seen_score @ belief.score.mean)
-    cost = update(belief.cost, seen_cost, noise_at(model.cost_noise, control), seen_cost @ belief.cost.mean)
-    return Belief(score, cost)
+def score_moves(memory: Memory, candidates: Candidates) -> Array:
+    """By how much the runs under way will move the weights of the score, per standard normal.  (n, J)."""
+    learned, running = memory.known.evidence, candidates.under_way(memory)
+    noise = candidates.noise[0][running] if learned is None else np.full(len(running), learned.misfit.total)
+    return gains(memory.known.belief.score, candidates.features[0][running], noise)

@@ -31,14 +31,15 @@ def second_opinion(
 ) -> Opinion | None:
     """What the network expects at controls (G, p), in model units; None before a run has finished.
 
-    pending: controls of the runs under way, which count as finished with the outcome that is expected of them
+    pending: controls of the runs under way, which count as finished with the outcome that is expected of them; of very
+             many the latest
     """
     shown = _shown(problem, runs)
     if shown is None:
         return None
     network, layout = shipped_surrogate(), layout_of(problem.space, problem.stated.hints.growing)
     posterior = NetworkPosterior.after(network, layout, shown)
-    under_way = list(pending)
+    under_way = list(pending)[-_LATEST:]
     if under_way:
         posterior = NetworkPosterior.after(network, layout, _anticipated(posterior, np.stack(under_way)))
     improvement, cost = posterior.improvement_and_cost(controls)

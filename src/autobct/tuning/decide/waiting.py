@@ -1,0 +1,74 @@
+"""A price of waiting: what a run adds to the wall clock, given what is running anyway.
+
+The wait for a tuning ends with its last run.  With r seconds until the runs under way are over, a run of T seconds
+adds (T - r)^+ to the wait: nothing if it ends before them, all of it if nothing else is running.  These parts of all
+runs add up to the whole wait.
+
+| n runs may start now | |
+|---|---|
+| one is worth E(T - r)^+ by itself | it starts |
+| none is, but k <= n together gain more than the price of the longest | the first of them starts |
+
+The second line is why four runs side by side cost one hour: none may be worth an hour when all four are.
+docs/decisions/waiting.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.problem import ScaledProblem
+
+if TYPE_CHECKING:
+    from autobct.tuning.tuner import Tuner
+    from autobct.tuning.units.limits import Left
+
+PriceOf = Literal["compute", "waiting"]
+"""What is paid for: all computing, or the wall clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a decision at a price of waiting depends on besides the runs.
+
+    covered: seconds until the runs under way are expected to be over;  free: runs that may start now, at least one
+    """
+
+    covered: float = 0.0
+    free: int = 1
+
+
+def with_covered(problem: ScaledProblem, cost: float) -> ScaledProblem:
+    """The same for a run of which so much raw cost is paid for anyway."""
+    if cost <= 0.0:
+        return problem
+    return replace(problem, terms=replace(problem.terms, covered=cost / problem.cost_scale.unit))
+
+
+def waiting_for(pending: Collection[tuple[float, Train]], now: float, jobs: int) -> Waiting:
+    """What is running now.  pending: runs and the moments they started; one that is overdue may end at any moment."""
+    ends = [started + train.expected_cost - now for started, train in pending]
+    return Waiting(max([0.0, *ends]), max(jobs - len(pending), 1))
+
+
+def first_of_several(tuner: Tuner, stop: Stop, left: Left | None, waiting: Waiting) -> Decision:
+    """The first of a few runs that are worth their wait together, where no run is by itself; otherwise the stop."""
+    first = stop.best_alternative
+    if stop.reason != "not worth it" or first is None or waiting.free < 2:
+        return stop
+    other, run, covered = tuner.twin(), first, waiting.covered
+    net = run.expected_gain - run.price_of_run
+    for _ in range(waiting.free - 1):
+        other.adopt(run)
+        covered = max(covered, run.expected_cost)
+        decision = other.peek(left, Waiting(covered, 1))
+        following = decision if isinstance(decision, Train) else decision.best_alternative
+        if following is None or (isinstance(decision, Stop) and decision.reason != "not worth it"):
+            return stop
+        run, net = following, net + following.expected_gain - following.price_of_run
+        if net > 0.0:
+            return first
+    return stop

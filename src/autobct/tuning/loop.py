@@ -1,0 +1,201 @@
+"""Ask, run, tell, until the answer is to stop: one run at a time or several side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from autobct.tuning.asked import Asked
+from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.waiting import PriceOf, Waiting, waiting_for
+from autobct.tuning.executor import EndedRun, Executor, WorkerLostError
+from autobct.tuning.history import Note, Run
+from autobct.tuning.progress import Listeners
+from autobct.tuning.result import Result, TuningError, count
+from autobct.tuning.returned import WrongReturnError
+from autobct.tuning.storage import LateError, StorageError
+from autobct.tuning.training import (
+    OneTraining,
+    Times,
+    Trained,
+    Training,
+    TrainingFunction,
+    summed_up,
+    the_same_again,
+)
+from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.limits import Deadline
+
+__all__ = ["LoopOrder", "told_run", "until_stop", "why_hopeless"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopOrder:
+    """What is to be run, and how; as in `tune`.
+
+    jobs: runs at the same time
+    """
+
+    train: TrainingFunction
+    repeats: int = 1
+    on_failure: Literal["record", "raise"] = "record"
+    jobs: int = 1
+    price_of: PriceOf = "compute"
+
+
+@dataclass(slots=True)
+class _Loop:
+    """One tuning from its first decision, or a restart, to its end.
+
+    running: number -> moment of the start, and the run;  cause: the last exception in a run
+    """
+
+    asked: Asked
+    executor: Executor[tuple[OneTraining, ...]]
+    order: LoopOrder
+    heard: Listeners
+    times: Times
+    deadline: Deadline | None
+    running: dict[int, tuple[float, Train]] = field(default_factory=dict)
+    cause: BaseException | None = None
+
+    @property
+    def tuner(self) -> Tuner:
+        return self.asked.tuner
+
+    def go(self) -> Stop:
+        """Until it stops.  After each run that ends as many start as are worth it: never two are told at once."""
+        while True:
+            stop = self._start()
+            if stop is not None and not self.running:
+                self.heard.tell(self.tuner, stop)
+                return stop
+            self._take(self._next())
+
+    def _start(self) -> Stop | None:
+        """Start runs while there is room and they are worth it; otherwise why not, given those under way."""
+        while len(self.running) < self.order.jobs:
+            decision = self.asked.ask(self.times.left(self.tuner, self.deadline), self._waiting())
+            self.times.others = self.asked.waited
+            if isinstance(decision, Stop):
+                return decision
+            self.running[decision.trial] = (time.perf_counter(), decision)
+            self.heard.tell(self.tuner, decision)
+            self.executor.submit(decision.trial, Training(self.order.train, dict(decision.params), self.order.repeats))
+        return None
+
+    def _waiting(self) -> Waiting | None:
+        if self.order.price_of == "compute" or self.order.jobs == 1:
+            return None
+        return waiting_for(self.running.values(), time.perf_counter(), self.order.jobs)
+
+    def _next(self) -> EndedRun[tuple[OneTraining, ...]]:
+        began = time.perf_counter()
+        try:
+            return self.executor.wait()
+        finally:
+            self.times.waited += time.perf_counter() - began
+
+    def _take(self, ended: EndedRun[tuple[OneTraining, ...]]) -> None:
+        """What came of a run; TuningError if it shows that no run will do."""
+        started, decision = self.running.pop(ended.number)
+        outcome = self._outcome(ended, decision, started)
+        try:
+            run = told_run(self.asked, decision, outcome)
+        except LateError as late:
+            self.heard.tell(self.tuner, Note(len(self.tuner.history) - 1, "run", str(late)))
+            return
+        self.times.costs.append(run.cost)
+        self.cause = outcome.cause or self.cause
+        self.times.charge(self.asked)
+        self.heard.news(self.tuner, run)
+        if hopeless := why_hopeless(outcome, self.tuner.history, self.order.on_failure):
+            so_far = None if self.tuner.best is None else self.result(hopeless)
+            raise TuningError(hopeless, self.tuner.history, so_far) from self.cause
+
+    def _outcome(self, ended: EndedRun[tuple[OneTraining, ...]], decision: Train, started: float) -> Trained:
+        if ended.outcome is not None:
+            outcome = summed_up(ended.outcome, decision.expected_cost / self.order.repeats, self.times)
+            return _in_seconds(outcome, self.times) if self.order.price_of == "waiting" else outcome
+        if not isinstance(ended.error, WorkerLostError):
+            raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
+        seconds = time.perf_counter() - started
+        self.times.training += seconds
+        cost = decision.expected_cost if self.times.own_cost else seconds
+        return Trained(cost, error=f"{ended.error}", cause=ended.error, raised=True)
+
+    def result(self, why: str, stop: Stop | None = None) -> Result:
+        """The result as of now; TuningError if no run has finished."""
+        last = [train for _, train in self.running.values()] if stop is None else [stop]
+        times, order = self.times, self.order
+        try:
+            found = self.tuner.result(why, (*self.asked.decisions, *last), deciding=times.deciding)
+        except TuningError as nothing:
+            raise nothing from self.cause
+        return replace(found, elapsed=times.elapsed, n_jobs=order.jobs, price_of=order.price_of)
+
+
+def until_stop(
+    asked: Asked,
+    executor: Executor[tuple[OneTraining, ...]],
+    order: LoopOrder,
+    heard: Listeners,
+    deadline: Deadline | None = None,
+) -> Result:
+    """Run until no further run is worth its price, given those under way, which are finished and counted.
+
+    An interruption (Ctrl-C) ends what is running; the result is then that of the runs so far.
+    """
+    times = Times(time.perf_counter(), in_seconds=bool(asked.tuner.problem.price.unit))
+    times.resume(asked.tuner)
+    if made := len(asked.tuner.history):
+        heard.tell(asked.tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
+    loop = _Loop(asked=asked, executor=executor, order=order, heard=heard, times=times, deadline=deadline)
+    stop: Stop | None = None
+    try:
+        stop = loop.go()
+        why = stop.why
+    except KeyboardInterrupt:
+        if asked.tuner.best is None:
+            raise
+        why = f"Interrupted after {count(len(asked.tuner.history))}."
+    finally:
+        executor.cancel()
+    return loop.result(why, stop)
+
+
+def told_run(asked: Asked | Tuner, decision: Train, outcome: Trained) -> Run:
+    """Tell the tuner; an outcome it cannot learn from (a score of zero on a log scale) is a failed run."""
+    try:
+        return asked.tell(decision, outcome.score, outcome.cost, error=outcome.error)
+    except StorageError:  # nothing is wrong with the outcome
+        raise
+    except ValueError as error:
+        return asked.tell(decision, error=str(error), cost=outcome.cost)
+
+
+def _in_seconds(outcome: Trained, times: Times) -> Trained:
+    """Where the price is one of waiting, costs have to be seconds."""
+    if not times.own_cost:
+        return outcome
+    wrong = WrongReturnError(
+        'train returned a cost of its own, but price_of="waiting" counts seconds; return the score alone'
+    )
+    return Trained(outcome.cost, error=str(wrong), cause=wrong)
+
+
+def why_hopeless(outcome: Trained, history: Sequence[Run], on_failure: str) -> str:
+    """Why the tuning ends with this run, an error in the training function; "" if it goes on."""
+    number, error = len(history), history[-1].error
+    if isinstance(outcome.cause, WrongReturnError):
+        return f"run {number}: {error}"
+    if error is not None and on_failure == "raise":
+        return f"run {number} failed: {error}"
+    if outcome.raised and the_same_again(history):
+        return (
+            f"runs {number - 1} and {number} both failed with {error}, and no run has finished, so the bug is probably "
+            f"in train; if some params cannot be trained, return float('nan') for them"
+        )
+    return ""
