@@ -85,6 +85,17 @@ def test_with_hundreds_of_pending_runs_all_are_different_ones() -> None:
     assert len({train.control.tobytes() for train in tuner.under_way}) == len(tuner.under_way) == 300
 
 
+def test_beyond_the_horizon_of_a_policy_there_is_no_run_beside_those_under_way() -> None:
+    tuner = Tuner(LINE, price=1e-6, policy=autobct.exact(2))
+    train = ask_train(tuner)
+    tuner.tell(train, 0.5, 1.0)
+    ask_train(tuner)
+    assert tuner.position().fantasies
+    decision = tuner.peek()
+    assert isinstance(decision, Stop)
+    assert decision.reason == "horizon"
+
+
 def test_the_network_is_asked_once_for_a_decision_with_pending_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 

@@ -121,7 +121,9 @@ def _over_outcomes(found: Sequence[Assessment], stops: Sequence[float]) -> tuple
     A run that waits for them loses nothing but time, so it is worth what it is in `DOUBTED` of the outcomes, not in the
     mean, to which a few outcomes contribute most.  stops: value of stopping after each outcome
     """
-    more = np.quantile([one.value - stop for one, stop in zip(found, stops, strict=True)], DOUBTED, axis=0)
+    gains = np.array([one.value - stop for one, stop in zip(found, stops, strict=True)])
+    barred = np.isneginf(gains).any(axis=0)  # by the policy, e.g. beyond its horizon
+    more = np.where(barred, -np.inf, np.quantile(np.where(barred, 0.0, gains), DOUBTED, axis=0))
     return float(np.mean(stops)) + more, np.mean([one.priority for one in found], axis=0)
 
 
