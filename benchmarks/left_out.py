@@ -47,6 +47,13 @@ def loaded(file: str) -> Network:
     return read_surrogate(Path(file).read_bytes())[0]
 
 
+def network_for(family: str) -> str:
+    """The file of the network that has never seen a family."""
+    from benchmark_tasks import FOLDS
+
+    return str(WEIGHTS / f"{next(fold for fold, families in FOLDS.items() if family in families)}.surrogate")
+
+
 def using(network: Network) -> None:
     """From now on the learned surrogate of this process is another one."""
     opinion.shipped_surrogate = lambda: network

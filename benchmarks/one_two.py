@@ -21,11 +21,13 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from left_out import loaded, network_for, using
 from slices import slices
 from tasks import LEVELS, Question, Task, Training, Tuner, autobct_tuner, holdout, play, published
 
 from autobct.belief.surrogate import surface
 from autobct.maps.library import shipped_map
+from autobct.tuning import problem
 from autobct.tuning.decide.policy import mapped, relaxed
 from autobct.tuning.model import default_prior
 
@@ -48,6 +50,8 @@ def of_degree(degree: int) -> tuple[Mapping[tuple[Any, str], Any], Callable[...,
 DEFAULT = "default"
 VARIANTS: Mapping[str, tuple[Mapping[tuple[Any, str], Any], Callable[..., Tuner]]] = {
     DEFAULT: ({}, autobct_tuner),
+    "ensemble": ({}, partial(autobct_tuner, prior="ensemble")),
+    "both surrogates": ({(problem, "_MANY"): 1}, autobct_tuner),
     "fixed scale, map": ({}, on_shipped_map),
     "depth 2": ({}, partial(autobct_tuner, policy=relaxed(depth=2))),
     **{f"degree {degree}": of_degree(degree) for degree in (3, 4, 6, 8, 10)},
@@ -61,7 +65,10 @@ def plays(tasks: list[Task], seeds: int, name: str, *, recall: bool) -> tuple[np
     with ExitStack() as stack:
         for (module, part), other in parts.items():
             stack.enter_context(patch.object(module, part, other))
-        found = [[[play(make(recall=recall), task, p, s) for s in range(seeds)] for p in LEVELS] for task in tasks]
+        found = []
+        for task in tasks:
+            using(loaded(network_for(task.family)))
+            found.append([[play(make(recall=recall), task, p, s) for s in range(seeds)] for p in LEVELS])
     both = np.array([[[(o.captured, o.trials) for o in cell] for cell in row] for row in found]).mean(axis=2)
     return both[..., 0], both[..., 1]
 

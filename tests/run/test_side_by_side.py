@@ -104,7 +104,7 @@ def test_an_interruption_ends_all_programs_and_they_are_made_again(tmp_path: Pat
 def test_a_cap_ends_them_all_and_the_same_command_says_so_again(tmp_path: Path) -> None:
     slow = "#!/bin/sh\nsleep 600\n"
     toml = TOML.replace('[cost]\nmeasure = "told"\n', "[limits]\nmax_cost = 0.5\n").replace(
-        "price = 0.02", 'price = "0.01 per 1s"'
+        "price = 0.004", 'price = "0.01 per 1s"'
     )
     path = write_job(tmp_path, toml, slow)
     ending = tune(path, jobs=2)
@@ -116,7 +116,7 @@ def test_a_cap_ends_them_all_and_the_same_command_says_so_again(tmp_path: Path) 
 
 def test_a_price_of_waiting_in_the_file(tmp_path: Path) -> None:
     timed = TOML.replace('[cost]\nmeasure = "told"\n', "").replace(
-        "price = 0.02", 'price = "0.02 per 1s"\nprice_of = "waiting"'
+        "price = 0.004", 'price = "0.02 per 1s"\nprice_of = "waiting"'
     )
     path = write_job(tmp_path, timed.replace("cost_range = [0.1, 0.3]\n", ""))
     assert tune(path, jobs=2).code == 0
@@ -124,7 +124,7 @@ def test_a_price_of_waiting_in_the_file(tmp_path: Path) -> None:
     assert asked[0]["waiting"] == {"covered": 0.0, "free": 2}
     assert asked[1]["waiting"]["covered"] > 0.0
     assert tune(path, jobs=2).code == 0  # all decisions are found the same
-    path.write_text(TOML.replace("price = 0.02", 'price = 0.02\nprice_of = "waiting"'))
+    path.write_text(TOML.replace("price = 0.004", 'price = 0.004\nprice_of = "waiting"'))
     with pytest.raises(SettingsError, match=r'price_of: "waiting" counts seconds'):
         Job.of(path)
 

@@ -34,6 +34,7 @@ OVERHEAD = 0.002
 """Fixed price of every run, in units of the score range, with a prior of the user's or the paper's: value maps are
 made for it, and it ends the paper's loops of runs that cost nothing.  By default there is none."""
 
+_MANY = 2  # parameters from which on the learned surrogate is asked.  docs/decisions/surrogate.md
 _TYPICAL_PRICE = 0.02  # without a cost_range: a run is taken to be worth about so much of the score range
 UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
 _FARTHEST = 1e6  # in units of the score range: rounding errors of larger scores would exceed the price of a run
@@ -53,7 +54,7 @@ class Stated:
     learning:     the default belief is one that learns its scale
     spreads:      candidates are an even spread, and others may be added around the best models
     noise:        standard deviation of one score, in the user's units; None if it is to be learned
-    second:       the learned surrogate is asked as well
+    second:       the learned surrogate is asked as well;  alone: it was asked for that it is not
     """
 
     score_scale: Scale
@@ -69,6 +70,7 @@ class Stated:
     spreads: bool = False
     noise: float | None = None
     second: bool = False
+    alone: bool = False
 
     @property
     def scores(self) -> tuple[float, float] | None:
@@ -182,7 +184,8 @@ def problem_of(
         learning=learning,
         spreads=learning and candidates is None and refinable(told_space),
         noise=stated_noise(told.get("score_noise"), learning=learning),
-        second=prior is None,
+        second=prior is None and sum(parameter.count != 1 for parameter in told_space.parameters) >= _MANY,
+        alone=learning and prior is not None,
     )
     controls = spread(told_space, hints) if stated.spreads else stated_controls(told_space, candidates)
     return put(told_space, told_price, controls, stated)

@@ -45,7 +45,7 @@ def settings_of(problem: ScaledProblem, **others: Any) -> dict[str, Any]:
 def _prior(stated: Stated) -> str:
     if stated.prior is not None:
         return "own"
-    return PAPER if not stated.learning else "default" if stated.second else ENSEMBLE
+    return PAPER if not stated.learning else ENSEMBLE if stated.alone else "default"
 
 
 def planned(plan: Plan) -> dict[str, Any]:

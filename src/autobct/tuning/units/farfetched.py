@@ -25,6 +25,7 @@ FAR_COST = 1e9
 """The same for costs: a run that is read from a cache takes a microsecond, and the next one an hour."""
 
 _FEW = 2  # finished runs that tell where scores and costs are
+_NO_RANGE = 1e12  # stated ranges are held to be wrong by less than so many times their width
 _LATEST = 64  # runs that a number is held against
 
 
@@ -49,14 +50,15 @@ def _score(problem: ScaledProblem, history: Sequence[Run], score: float) -> str:
         return ""  # nearly always, and at once
     seen = [run.score for run in history[-_LATEST:] if run.score is not None]
     width = max((abs(other) for other in seen), default=0.0)
-    if len(seen) < _FEW or width == 0.0:
-        return ""  # rather the stated range is wrong
+    known = len(seen) >= _FEW and width > 0.0
     if stated.score_known:
         best, width = (scale.low if problem.direction == "minimize" else scale.high), max(width, scale.unit)
+    elif not known:
+        return ""
     else:
         best, width = seen[0], max(width, 1.0)
     better = (best - score) if problem.direction == "minimize" else (score - best)
-    return _sentence("score", score) if better > FARFETCHED * width else ""
+    return _sentence("score", score) if better > (FARFETCHED if known else _NO_RANGE) * width else ""
 
 
 def _cost(problem: ScaledProblem, history: Sequence[Run], cost: float) -> str:
