@@ -31,16 +31,20 @@ def test_every_public_name_is_in_the_reference_once() -> None:
     assert len(NAMED) == len(set(NAMED))
 
 
+HEAVY = [["ray"], ["mlflow"], ["tensorboard"], ["wandb"]]
+
+
 def needing_ray(name: str) -> Any:
-    """Ray is installed for the heavy tests only."""
-    return pytest.param(name, marks=pytest.mark.heavy) if ".ray." in name else name
+    """Ray and the trackers are installed for the heavy tests only."""
+    return pytest.param(name, marks=pytest.mark.heavy) if name.split(".")[2:3] in HEAVY else name
 
 
 @pytest.mark.parametrize("name", [needing_ray(name) for name in NAMED])
 def test_what_the_reference_names_is_there_and_documented(name: str) -> None:
     path, _, last = name.rpartition(".")
-    if ".ray." in name and find_spec("ray") is None:
-        pytest.skip("Ray is not installed: pip install 'autobct[ray]'")
+    library = name.split(".")[2:3]
+    if library in HEAVY and find_spec(library[0]) is None:
+        pytest.skip(f"{library[0]} is not installed: pip install 'autobct[{library[0]}]'")
     thing = autobct.plot if name == "autobct.plot" else getattr(importlib.import_module(path), last)
     assert thing.__doc__
 

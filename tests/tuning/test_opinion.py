@@ -127,10 +127,16 @@ def test_what_is_said_of_parameters_reaches_the_network() -> None:
 
 def test_at_another_price_its_prices_are_others() -> None:
     tuner = tuner_after(4)
-    stop, go = tuner.twin(price=parse_price(1.0)), tuner.twin(price=parse_price(1e-7))
+    stop, go = tuner.twin(price=parse_price(1.0)), tuner.twin(price=parse_price(1e-5))
     assert isinstance(go.peek(), Train)
     assert not isinstance(stop.peek(), Train)
-    assert stop.position().state.second.price.min() > 1e4 * go.position().state.second.price.max()
+    assert stop.position().state.second.price.min() > 1e3 * go.position().state.second.price.max()
+
+
+def test_it_is_not_asked_where_runs_cost_next_to_nothing() -> None:
+    state = tuner_after(4).twin(price=parse_price(1e-9)).position().state
+    assert state.second is None
+    assert state.realised == 1.0
 
 
 def test_a_damaged_file_is_refused() -> None:

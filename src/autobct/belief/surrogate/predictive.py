@@ -68,9 +68,14 @@ class Shown:
 
         The network has learned from prices up to a third of the range of scores.
         """
-        width = float(np.nanmax(self.scores) - np.nanmin(self.scores)) if self.finished.sum() >= _ENOUGH else 0.0
+        width = self.width
         most = _MOST * (min(width, self.widest) if width > 0 else self.widest)
         return min(self.price * float(np.exp(self.mean_log_cost)), most)
+
+    @property
+    def width(self) -> float:
+        """What the scores of some runs differ by; zero of too few."""
+        return float(np.nanmax(self.scores) - np.nanmin(self.scores)) if self.finished.sum() >= _ENOUGH else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

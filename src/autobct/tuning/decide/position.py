@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.model.opinion import REALISED
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.limits import Left, Mask
 from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
@@ -91,8 +93,11 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     problem: the same at another price, if not the position's own
     """
     terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
-    second = _second(position, problem)
-    states = [replace(state, feasibility=position.feasibility, last=last, second=second) for state in position.states]
+    second, realised = _second(position, problem), position.state.realised
+    if problem is not None and position.opinion is not None:
+        realised = 1.0 if second is None else REALISED
+    given: dict[str, Any] = {"feasibility": position.feasibility, "last": last, "second": second, "realised": realised}
+    states = [replace(state, **given) for state in position.states]
     found = [_checked(policy(state, terms, position.asked), state.size) for state in states]
     if len(found) == 1:
         value, priority = found[0].value, found[0].priority
@@ -107,7 +112,7 @@ def _second(position: Position, problem: ScaledProblem | None = None) -> Opinion
     One opinion serves all possible outcomes of the runs under way, which it anticipates by itself.
     """
     second, terms = position.state.second, (problem or position.problem).terms
-    if second is not None and problem is not None and position.opinion is not None:
+    if problem is not None and position.opinion is not None:
         second = position.opinion(problem)
     if second is None or not terms.covered:
         return second

@@ -179,7 +179,8 @@ def position_of(
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
     learned, opinion = memory.known.evidence, partial(opinion_of, memory, candidates)
-    state = replace(state, second=opinion(problem) if second else None, realised=_realised(problem))
+    asked = opinion(problem) if second else None
+    state = replace(state, second=asked, realised=1.0 if second and asked is None else _realised(problem))
     return Position(
         problem=with_covered(problem, covered),
         state=state,

@@ -23,19 +23,22 @@ REALISED = 0.4
 """Share of the expected improvement that the best-looking of many candidates brings.  docs/decisions/surrogate.md."""
 
 _BEST, _LATEST = 16, 44  # of very many runs the network is shown so many
+_LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which the network is not asked
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
 
 
 def second_opinion(
     problem: ScaledProblem, runs: Sequence[Run], pending: Iterable[Array], controls: Array
 ) -> Opinion | None:
-    """What the network expects at controls (G, p), in model units; None before a run has finished.
+    """What the network expects at controls (G, p), in model units.
+
+    None before a run has finished, and where runs are so cheap that the network has never learned from such prices.
 
     pending: controls of the runs under way, which count as finished with the outcome that is expected of them; of very
              many the latest
     """
     shown = _shown(problem, runs)
-    if shown is None:
+    if shown is None or shown.unit < _LOWEST * shown.width:
         return None
     network, layout = shipped_surrogate(), layout_of(problem.space, problem.stated.hints.growing)
     posterior = NetworkPosterior.after(network, layout, shown)
