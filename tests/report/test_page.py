@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.report.cases import HOSTILE, Document, half_failing, many, one, told, two
+from tests.report.cases import HOSTILE, Document, half_failing, many, one, told, tuned, two
 
 import autobct
 from autobct.report.estimated import MIDDLE, dials, run_cost, run_score, swept
@@ -251,3 +251,10 @@ def test_terminal_page_and_demo_say_the_same_words():
     for word in ("believed", "Believed", "posterior", "in hand", "going on", "gone on", "went on"):
         assert word not in text
         assert word not in " ".join(live_heads)
+
+
+def test_the_first_card_states_the_estimate_of_the_result(tmp_path):
+    space = {"x": autobct.Float(0, 1), "y": autobct.Float(0, 1)}
+    result = tuned(space, lambda params: (0.9 - (params["x"] - 0.3) ** 4 + 0.05 * math.sin(40 * params["y"]), 1.0))
+    result.report(tmp_path / "page.html")
+    assert f"estimated {result.expected_score:.4g} ±" in (tmp_path / "page.html").read_text("utf-8")

@@ -13,7 +13,7 @@ from autobct.report.axis import number
 from autobct.report.estimated import LEVELS, Dial, dials, swept
 from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.history import Run
-from autobct.tuning.model.estimate import score_quantiles, to_scores
+from autobct.tuning.model.estimate import estimated_score, score_quantiles, to_scores
 from autobct.tuning.model.importance import importance
 from autobct.tuning.model.posterior import Learned
 from autobct.tuning.problem import ScaledProblem
@@ -133,9 +133,10 @@ class Story:
 
     @property
     def estimated_best(self) -> str:
-        """The estimated score of the model to use, with half the width of its 68 % interval."""
-        low, middle, high = score_quantiles(self.posterior, self.centre[None], LEVELS[1:4], noise=False)[:, 0]
-        return f"{number(float(middle))} ± {number(abs(float(high - low)) / 2, 2)}"
+        """The estimated score of the model to use, as the result has it, and half the width of its 68 % interval."""
+        low, _, high = score_quantiles(self.posterior, self.centre[None], LEVELS[1:4], noise=False)[:, 0]
+        middle = estimated_score(self.posterior, self.centre)
+        return f"{number(middle)} ± {number(abs(float(high - low)) / 2, 2)}"
 
     @property
     def going_on(self) -> Array:
