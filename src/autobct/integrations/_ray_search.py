@@ -12,6 +12,7 @@ from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.standing import run_at
 from autobct.tuning.history import Run
 from autobct.tuning.keywords import Direction, TunerKeywords
+from autobct.tuning.memory import with_outcome
 from autobct.tuning.result import Result, TuningError
 from autobct.tuning.space.parameter import Float
 from autobct.tuning.space.space import Space
@@ -98,18 +99,7 @@ class History:
     def told(self, trial_id: str, score: float | None, cost: float, error: str | None) -> None:
         """What came of a trial that was pending."""
         train = self.pending.pop(trial_id)
-        self._learn(
-            trial_id,
-            Run(
-                trial=train.trial,
-                params=train.params,
-                control=train.control,
-                score=score,
-                cost=cost,
-                error=error,
-                estimated_score=math.nan,
-            ),
-        )
+        self._learn(trial_id, with_outcome(train, score, cost, error))
 
     def evaluated(self, control: Array, score: float | None, cost: float, error: str | None) -> None:
         """A run that was made elsewhere."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from autobct.run.program_settings import ProgramSettings
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
-from autobct.tuning.memory import is_candidate
+from autobct.tuning.memory import is_candidate, with_outcome
 from autobct.tuning.settings import versions
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
@@ -181,15 +180,7 @@ def run_of(tuner: Tuner, train: Train, score: float | None, cost: float, error: 
             tuner.memory.problem.score_observed(score)
     except ValueError as wrong:
         score, error = None, str(wrong)
-    return Run(
-        trial=train.trial,
-        params=train.params,
-        control=train.control,
-        score=score,
-        cost=cost,
-        error=error,
-        estimated_score=math.nan,
-    )
+    return with_outcome(train, score, cost, error)
 
 
 def placed(tuner: Tuner, train: Train) -> Train:

@@ -255,10 +255,8 @@ class Session:
         """What the next run may cost until the deadline; a cost that is not time, at the pace of the runs so far."""
         if self._deadline is None:
             return None
-        seconds, cost = self._deadline.left(), math.fsum(run.cost for run in self._tuner.history)
-        if self._timed or seconds <= 0.0:
-            return Left(seconds, "deadline")
-        return Left(seconds * cost / self._wall, "deadline") if cost > 0.0 and self._wall > 0.0 else None
+        cost = math.fsum(run.cost for run in self._tuner.history)
+        return self._deadline.allows(cost, self._wall, timed=self._timed)
 
     def _allowance(self, decision: Train | None = None) -> Allowance:
         """What the program may take while it runs, beside the others under way.  decision: its own, if it is one."""

@@ -240,12 +240,17 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
     except (TypeError, ValueError) as wrong:
         raise type(wrong)(f"{wrong}; {_TELL}") from None
     train = memory.pending[number]
+    return with_outcome(train, told_score, told_cost, error)
+
+
+def with_outcome(train: Train, score: float | None, cost: float, error: str | None) -> Run:
+    """The run that was asked for, with its outcome; what is estimated of it is known once it is told."""
     return Run(
-        trial=number,
+        trial=train.trial,
         params=train.params,
         control=train.control,
-        score=told_score,
-        cost=told_cost,
+        score=score,
+        cost=cost,
         error=error,
         estimated_score=math.nan,
     )

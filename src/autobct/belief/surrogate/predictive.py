@@ -119,20 +119,23 @@ class NetworkPosterior:
         """
         logits = self._logits(controls)
         shares = _without_tail(_softmax(logits[:, :SCORE_BINS]))
-        costs = _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS]) @ COSTS
         best = self.means(self.shown.controls[self.shown.finished]).max()
         middle, width = (shares @ SCORES)[:, None], _width(shares)[:, None]
         moved = middle + np.sqrt(width / (width + self.noise() + 1e-12)) * (SCORES - middle)
         gains = np.sum(shares * np.maximum(moved - best, 0.0), axis=1)
-        return gains * self.shown.unit, np.asarray(costs * np.exp(self.shown.mean_log_cost))
+        return gains * self.shown.unit, self._costs(logits)
 
     def expected(self, controls: Array) -> tuple[Array, Array]:
         """Expected score and cost, in the units of the runs.  controls: (G, p)."""
         logits = self._logits(controls)
         best = np.nanmax(self.shown.scores)
-        costs = _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS]) @ COSTS
         scores = best + self.shown.unit * (_softmax(logits[:, :SCORE_BINS]) @ SCORES)
-        return np.asarray(scores), np.asarray(costs * np.exp(self.shown.mean_log_cost))
+        return np.asarray(scores), self._costs(logits)
+
+    def _costs(self, logits: Array) -> Array:
+        """Expected costs, in the unit of the runs."""
+        costs = _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS]) @ COSTS
+        return np.asarray(costs * np.exp(self.shown.mean_log_cost))
 
     def _logits(self, controls: Array, *, observed: bool = False) -> Array:
         asked = np.zeros((len(controls), OUTCOME), dtype=np.float32)

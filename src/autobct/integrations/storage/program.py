@@ -133,12 +133,7 @@ class _Worker:
 
     def _left(self) -> Left | None:
         """What the next run may cost until the deadline; a cost that is not time, at the pace of this worker's runs."""
-        if self._deadline is None:
-            return None
-        seconds = self._deadline.left()
-        if self._timed or seconds <= 0.0:
-            return Left(seconds, "deadline")
-        return Left(seconds * self._cost / self._wall, "deadline") if self._cost > 0.0 and self._wall > 0.0 else None
+        return None if self._deadline is None else self._deadline.allows(self._cost, self._wall, timed=self._timed)
 
     def _allowance(self) -> Allowance:
         """What the program may take while it runs."""

@@ -204,7 +204,7 @@ def opinion_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -
 
     problem: that of the candidates, or the same at another price
     """
-    if _realised(problem) == 1.0:
+    if not _has_second(problem):
         return None
     pending = [train.control for train in memory.pending.values()]
     second = second_opinion(problem, _telling(memory), pending, candidates.problem.controls)
@@ -222,9 +222,14 @@ def _telling(memory: Memory) -> list[Run]:
     return [memory.runs[number] for number in sorted({*memory.finished.values(), *failed})]
 
 
+def _has_second(problem: ScaledProblem) -> bool:
+    """Whether the learned surrogate has a say; it knows improvements on the best model, not on the last."""
+    return problem.stated.second and problem.terms.recall
+
+
 def _realised(problem: ScaledProblem) -> float:
     """Share of expected improvements that is counted on: all of it without the learned surrogate."""
-    return REALISED if problem.stated.second and problem.terms.recall else 1.0
+    return REALISED if _has_second(problem) else 1.0
 
 
 def _fantasies(memory: Memory, candidates: Candidates, state: State) -> tuple[State, ...]:

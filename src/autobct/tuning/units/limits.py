@@ -132,6 +132,16 @@ class Deadline:
         """Seconds until then; negative when it has passed."""
         return self.at - self.clock()
 
+    def allows(self, cost: float, wall: float, *, timed: bool) -> Left | None:
+        """What the next run may cost until then; None where nothing is known of its pace.
+
+        timed: the cost is time;  otherwise it is taken to go on at the pace of runs that cost `cost` in `wall` seconds
+        """
+        seconds = self.left()
+        if timed or seconds <= 0.0:
+            return Left(seconds, "deadline")
+        return Left(seconds * cost / wall, "deadline") if cost > 0.0 and wall > 0.0 else None
+
 
 def _seconds(told: object) -> float:
     if isinstance(told, datetime.datetime):
