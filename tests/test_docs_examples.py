@@ -34,15 +34,25 @@ def test_there_are_pages_to_run() -> None:
     assert len(RUN) >= 12
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+def _case(page: Path) -> object:
+    """A page, with the tests that start Ray where it does: two that start it at a time may find each other's."""
+    marks = [pytest.mark.xdist_group("ray")] if page.stem == "ray" else []
+    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
+
+
+@pytest.mark.parametrize("page", [_case(page) for page in RUN])
 @pytest.mark.slow
-def test_what_stands_on_a_page_works(page: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_stands_on_a_page_works(
+    page: Path, desk: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
     if page.stem == "ray" and find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'autobct[ray]'")
     names: dict[str, object] = {"__name__": "__main__"}
     printed = ""
+    if page.stem == "ray":
+        _without_ray(request)
     for block in blocks(page):
         where = f"{page.relative_to(ROOT)}:{block.line}"
         if block.kind == "file":
@@ -62,6 +72,14 @@ def test_what_stands_on_a_page_works(page: Path, desk: Path, capsys: pytest.Capt
             )
     if page.name == "README.md":
         assert names["result"].score > 0.9  # type: ignore[attr-defined]
+
+
+def _without_ray(request: pytest.FixtureRequest) -> None:
+    """Ray is not running before this test, nor after it."""
+    import ray
+
+    ray.shutdown()
+    request.addfinalizer(ray.shutdown)
 
 
 def test_the_readme_begins_with_a_short_example() -> None:

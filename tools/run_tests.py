@@ -25,7 +25,7 @@ _OFTEN = 15.0  # seconds between two lines of progress
 
 _REASONS = 2  # for skipping, that the last line names
 _QUICK = ("-m", "not slow and not heavy", "--cov", "--cov-report=term", f"--cov-fail-under={LEAST:g}")
-_SLOW = ("-m", "slow or heavy")
+_SLOW = ("-m", "slow or heavy", "--dist", "loadgroup")  # all that start Ray in one process, one after the other
 _LEFT_OUT = "Slow tests, and those that need torch or Ray, were left out: make test-slow runs them."
 
 

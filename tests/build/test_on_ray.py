@@ -19,7 +19,7 @@ from autobct.build.networks.network_builder import build_map, request_for
 from autobct.build.on_ray import cut_by, on_ray
 from autobct.maps.container import unpack
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.xdist_group("ray")]
 
 
 @pytest.fixture(scope="module", autouse=True)

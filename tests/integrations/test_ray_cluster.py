@@ -30,7 +30,7 @@ import autobct
 from autobct import Float
 from autobct.integrations.ray import AutoBCTSearch, tune_on_ray
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.xdist_group("ray")]
 
 ROOT = Path(__file__).parents[2]
 PATHS = os.pathsep.join([str(ROOT), str(ROOT / "src")])
