@@ -10,8 +10,10 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
+from tools.touched import SPACES, touched
 
 import autobct
+from autobct.tuning.space.space import Parameter
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(autobct.__file__).parent
@@ -45,6 +47,19 @@ def test_a_decision_goes_through_the_files_of_the_diagram() -> None:
     finally:
         sys.settrace(before)
     assert set(re.findall(r"[a-z]+(?:/\w+)+\.py", DIAGRAM)) <= seen
+
+
+MOST_ASKED, MOST_TOLD = 37, 18
+"""Files that one decision, and learning from one run, may go through; lower them when they become fewer."""
+
+
+@pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
+def test_a_decision_goes_through_few_files(space: dict[str, Parameter]) -> None:
+    asked, told = touched(space)
+    assert {"tuning/tuner.py", "value/acquisition.py"} <= asked
+    assert {"tuning/tuner.py", "tuning/model/posterior.py"} <= told
+    assert len(asked) <= MOST_ASKED, sorted(asked)
+    assert len(told) <= MOST_TOLD, sorted(told)
 
 
 def test_no_two_files_have_the_same_name() -> None:
