@@ -96,13 +96,13 @@ def typical(bench: Bench) -> float:
 def expectations(position: Any, kappa: float, unit: float) -> dict[str, Any]:
     """What the ensemble (e, c) and the network (g, d) expect at all candidates."""
     terms, scale = position.problem.terms, position.problem.score_scale.unit / unit
-    second = position.state.second
-    alone = replace(position.state, feasibility=position.feasibility, second=None, realised=1.0)
+    (second,) = position.state.others
+    alone = replace(position.state, feasibility=position.feasibility, others=(), realised=1.0)
     return {
         "e": expected_improvement(alone, terms) * scale,
         "c": run_price(alone, terms) * scale,
-        "g": second.improvement * scale * (1.0 if position.feasibility is None else position.feasibility),
-        "d": second.price * scale,
+        "g": second.improvement(terms) * scale * (1.0 if position.feasibility is None else position.feasibility),
+        "d": second.price(terms) * scale,
         "kappa": kappa / unit,
     }
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.encoding import Layout
+from autobct.belief.surrogate.encoding import Layout, Rows
+from autobct.belief.surrogate.network import Context, Network
 from autobct.belief.surrogate.predictive import COSTS, SCORES, NetworkPosterior, Shown
 from autobct.maps.surrogates import shipped_surrogate
 
@@ -37,7 +38,7 @@ def test_units_of_score_and_cost_make_no_difference() -> None:
 
 def test_the_improvement_is_that_of_the_distribution_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior = after(SHOWN)
-    monkeypatch.setattr(NetworkPosterior, "noise", lambda self: 0.0)
+    monkeypatch.setattr(NetworkPosterior, "noise", lambda self, true: 0.0)
     gain, cost = posterior.improvement_and_cost(CONTROLS)
     best = posterior.means(SHOWN.controls[[0, 1, 3]]).max()
     shares = posterior.scores(CONTROLS)
@@ -52,11 +53,25 @@ def test_the_improvement_is_that_of_the_distribution_without_noise(monkeypatch: 
     assert cost.max() <= COSTS[-1] * np.exp(SHOWN.mean_log_cost)
 
 
+def test_each_question_is_put_to_the_network_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    def counted(network: Network, memory: Context, rows: Rows) -> Rows:
+        asked.append(rows.tobytes())
+        return predict(network, memory, rows)
+
+    predict = Network.predict
+    posterior = after(SHOWN)
+    monkeypatch.setattr(Network, "predict", counted)
+    posterior.improvement_and_cost(CONTROLS)
+    assert len(asked) == len(set(asked)) == 3  # candidates; runs: their true scores, and observed ones
+
+
 def test_noise_makes_runs_worth_less() -> None:
     posterior = after(SHOWN)
     quiet = posterior.improvement_and_cost(CONTROLS)[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NetworkPosterior, "noise", lambda self: 1e4)
+        patch.setattr(NetworkPosterior, "noise", lambda self, true: 1e4)
         loud = posterior.improvement_and_cost(CONTROLS)[0]
     assert np.all(loud <= quiet + 1e-12)
     assert loud.sum() < 0.5 * quiet.sum()

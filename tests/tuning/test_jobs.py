@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Here, WorkerLostError
 from autobct.tuning.jobs import check_jobs, cores
 from autobct.tuning.loop import LoopOrder, until_stop
-from autobct.tuning.model.opinion import second_opinion
+from autobct.tuning.model.opinion import NetworkSurrogate
 from autobct.tuning.progress import Listeners
 from autobct.tuning.training import WorkerError
 from autobct.value.state import variance
@@ -99,20 +100,23 @@ def test_beyond_the_horizon_of_a_policy_there_is_no_run_beside_those_under_way()
 def test_the_network_is_asked_once_for_a_decision_with_pending_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
+    network = NetworkSurrogate()
+
     def counted(problem: Any, runs: Any, pending: Any, controls: Any) -> Any:
         asked.append(len(pending))
-        return second_opinion(problem, runs, pending, controls)
+        return network.posterior(problem, runs, pending, controls)
 
-    tuner = Tuner(SQUARE, price=1e-9)
+    tuner = Tuner(SQUARE, price=1e-4)
     for _ in range(4):
         train = ask_train(tuner)
         tuner.tell(train, *hill(train.params))
     for _ in range(3):
         ask_train(tuner)
-    monkeypatch.setattr(standing, "second_opinion", counted)
+    monkeypatch.setattr(standing, "OTHERS", (SimpleNamespace(posterior=counted),))
     position = tuner.position()
     assert len(position.fantasies) == FANTASIES
-    assert all(state.second is position.state.second for state in position.states)
+    assert position.state.others
+    assert all(state.others is position.state.others for state in position.states)
     tuner.peek()
     assert asked == [3, 3]  # once for the position above, and once for the decision
 

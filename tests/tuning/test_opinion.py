@@ -13,11 +13,12 @@ import autobct
 from autobct import Categorical, Float, Int, Train, Tuner
 from autobct.maps.container import MapFileError
 from autobct.maps.surrogates import read_surrogate
+from autobct.tuning.decide import standing
 from autobct.tuning.model import opinion
 from autobct.tuning.model.opinion import REALISED, layout_of
 from autobct.tuning.units.price import parse_price
 from autobct.value.acquisition import expected_improvement, expected_price
-from autobct.value.state import run_price
+from autobct.value.state import Opinion, run_price
 
 SPACE = {"rate": Float(1e-4, 1.0, log=True), "size": Int(8, 256, log=True), "kind": Categorical(["a", "b"])}
 
@@ -38,13 +39,12 @@ def tuner_after(runs: int, **keywords: Any) -> Tuner:
 
 
 def test_it_is_asked_once_a_run_has_finished() -> None:
-    assert tuner_after(0).position().state.second is None
+    assert tuner_after(0).position().state.others == ()
     position = tuner_after(2).position()
-    second = position.state.second
-    assert second is not None
-    assert second.improvement.shape == second.price.shape == (len(position.problem.controls),)
-    assert np.all(second.improvement >= 0)
-    assert np.all(second.price > 0)
+    (second,) = position.state.others
+    assert second.gain.shape == second.cost.shape == (len(position.problem.controls),)
+    assert np.all(second.gain >= 0)
+    assert np.all(second.cost > 0)
 
 
 def test_values_are_the_mean_of_both_as_far_as_it_is_realised() -> None:
@@ -52,13 +52,31 @@ def test_values_are_the_mean_of_both_as_far_as_it_is_realised() -> None:
     terms, state = position.problem.terms, position.state
     from dataclasses import replace
 
-    ensemble = expected_improvement(replace(state, second=None, realised=1.0), terms)
+    (second,) = state.others
+    ensemble = expected_improvement(replace(state, others=(), realised=1.0), terms)
+    np.testing.assert_allclose(expected_improvement(state, terms), REALISED * (ensemble + second.gain) / 2, rtol=1e-12)
     np.testing.assert_allclose(
-        expected_improvement(state, terms), REALISED * (ensemble + state.second.improvement) / 2, rtol=1e-12
+        expected_price(state, terms), np.sqrt(run_price(state, terms) * second.price(terms)), rtol=1e-12
     )
-    np.testing.assert_allclose(
-        expected_price(state, terms), np.sqrt(run_price(state, terms) * state.second.price), rtol=1e-12
-    )
+
+
+def test_any_number_of_surrogates_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuner = tuner_after(2)
+    alone, terms = tuner.position().state, tuner.problem.terms
+
+    class Flat:
+        def posterior(self, problem: Any, runs: Any, pending: Any, controls: Any) -> Opinion:
+            assert len(runs) == 2
+            return Opinion(np.full(len(controls), 0.3), np.full(len(controls), 0.02))
+
+    monkeypatch.setattr(standing, "OTHERS", (*standing.OTHERS, Flat()))
+    state = tuner.position().state
+    fresh = np.setdiff1d(np.arange(state.size), [tuner.candidates.places[place] for place in tuner.memory.finished])
+    two, three = expected_improvement(alone, terms), expected_improvement(state, terms)
+    np.testing.assert_allclose(three[fresh], (2 * two + REALISED * 0.3)[fresh] / 3, rtol=1e-12)
+    np.testing.assert_allclose(three, 2 * two / 3 + REALISED * state.others[1].gain / 3, rtol=1e-12)
+    log_price = 2 * np.log(expected_price(alone, terms)) + math.log(0.02 + terms.overhead)
+    np.testing.assert_allclose(expected_price(state, terms), np.exp(log_price / 3), rtol=1e-12)
 
 
 @pytest.mark.parametrize("keywords", [{"prior": "ensemble"}, {"prior": "paper"}, {"recall": False}])
@@ -67,7 +85,7 @@ def test_it_is_not_asked_where_something_else_was_asked_for(
 ) -> None:
     monkeypatch.setattr(opinion, "shipped_surrogate", lambda: pytest.fail("asked"))
     state = tuner_after(1, **keywords).position().state
-    assert state.second is None
+    assert state.others == ()
     assert state.realised == 1.0
 
 
@@ -79,7 +97,7 @@ def test_a_run_that_was_made_or_is_under_way_is_not_made_again_for_its_sake() ->
     controls = position.problem.controls
     for control in (*(run.control for run in tuner.history), pending.control):
         at = np.flatnonzero(np.all(controls == control, axis=1))
-        assert np.all(position.state.second.improvement[at] == 0.0)
+        assert np.all(position.state.others[0].gain[at] == 0.0)
 
 
 def test_higher_is_better_or_lower_makes_no_difference() -> None:
@@ -100,10 +118,9 @@ def test_failed_and_free_runs_are_shown_too() -> None:
     train = tuner.ask()
     assert isinstance(train, Train)
     tuner.tell(train, error="out of memory", cost=0.0)
-    second = tuner.position().state.second
-    assert second is not None
-    assert np.isfinite(second.improvement).all()
-    assert np.isfinite(second.price).all()
+    (second,) = tuner.position().state.others
+    assert np.isfinite(second.gain).all()
+    assert np.isfinite(second.cost).all()
 
 
 def test_of_very_many_runs_the_best_and_the_latest_are_shown() -> None:
@@ -130,12 +147,12 @@ def test_at_another_price_its_prices_are_others() -> None:
     stop, go = tuner.twin(price=parse_price(1.0)), tuner.twin(price=parse_price(1e-5))
     assert isinstance(go.peek(), Train)
     assert not isinstance(stop.peek(), Train)
-    assert stop.position().state.second.price.min() > 1e3 * go.position().state.second.price.max()
+    assert stop.position().state.others[0].cost.min() > 1e3 * go.position().state.others[0].cost.max()
 
 
 def test_it_is_not_asked_where_runs_cost_next_to_nothing() -> None:
     state = tuner_after(4).twin(price=parse_price(1e-9)).position().state
-    assert state.second is None
+    assert state.others == ()
     assert state.realised == 1.0
 
 

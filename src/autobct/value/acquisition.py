@@ -12,13 +12,26 @@ Every function takes the position as `State` and `Terms` and returns one number 
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import ndtr
 
 from autobct.belief.arrays import Array
 from autobct.belief.kalman import observed_sd
 from autobct.belief.normal import expected_maximum, upsilon
-from autobct.value.state import State, Terms, gather, kept_means, run_price, score_gains, stop_value, variance
+from autobct.value.state import (
+    Predictive,
+    State,
+    Terms,
+    gather,
+    kept_means,
+    run_price,
+    score_gains,
+    stop_value,
+    variance,
+)
 
 CHEAP = 0.001
 """Score that counts besides the price of a run in `ei_per_cost`, in score ranges.  docs/decisions/deciding-time.md."""
@@ -42,24 +55,43 @@ def incumbent_score(state: State) -> Array:
     return np.where(score > -np.inf, score, 0.0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BeliefPredictive:
+    """The belief as one surrogate among others."""
+
+    state: State
+
+    def improvement(self, terms: Terms) -> Array:
+        """Of dependent candidates on the incumbent."""
+        return np.asarray(expected_best(self.state, terms) - incumbent_score(self.state)[..., None])
+
+    def price(self, terms: Terms) -> Array:
+        """As `run_price`."""
+        return run_price(self.state, terms)
+
+
+def surrogates_of(state: State) -> tuple[Predictive, ...]:
+    """All that have a say about one run: the belief first."""
+    return BeliefPredictive(state), *state.others
+
+
 def expected_improvement(state: State, terms: Terms) -> Array:
     """By how much one run is expected to raise the score of the model returned, chance of finishing included.
 
-    With a second opinion: the mean of both.  What is expected of the best of many candidates is too much, as it is the
-    best partly by error: only the share `state.realised` of it is counted on.
+    The mean over all surrogates.  What is expected of the best of many candidates is too much, as it is the best partly
+    by error: only the share `state.realised` of it is counted on.
     """
-    improvement = expected_best(state, terms) - incumbent_score(state)[..., None]
-    if state.second is not None:
-        improvement = 0.5 * (improvement + state.second.improvement)
+    found = [surrogate.improvement(terms) for surrogate in surrogates_of(state)]
+    improvement = found[0] if len(found) == 1 else np.asarray(sum(found[1:], found[0]) / len(found))
     if state.kept.shape[-1]:
         improvement = state.realised * improvement
     return improvement if state.feasibility is None else np.asarray(state.feasibility * improvement)
 
 
 def expected_price(state: State, terms: Terms) -> Array:
-    """Expected price of one run; with a second opinion the geometric mean of both."""
-    price = run_price(state, terms)
-    return price if state.second is None else np.sqrt(price * state.second.price)
+    """Expected price of one run: the geometric mean over all surrogates."""
+    found = [surrogate.price(terms) for surrogate in surrogates_of(state)]
+    return found[0] if len(found) == 1 else np.asarray(math.prod(found[1:], start=found[0]) ** (1.0 / len(found)))
 
 
 def ei_per_cost(state: State, terms: Terms) -> Array:

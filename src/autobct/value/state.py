@@ -13,7 +13,7 @@ may have leading batch axes, and these need only broadcast: successors of one co
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,15 +54,37 @@ class Terms:
             raise ValueError(f"overhead must be zero or positive, got {self.overhead!r}; it is in score units")
 
 
+class Predictive(Protocol):
+    """What a surrogate expects of one run at each candidate, whatever it is inside; in model units."""
+
+    def improvement(self, terms: Terms) -> Array:
+        """By how much a run that finishes is expected to raise the score of the model returned.  (..., G)."""
+
+    def price(self, terms: Terms) -> Array:
+        """Expected price of one run.  (..., G)."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Opinion:
-    """What another surrogate expects of one run at each candidate, in model units.  (G,) each.
+    """A `Predictive` as plain numbers, (G,) each.
 
-    improvement: of the score of the model that would be returned, if the run finishes;  price: of the run
+    gain: expected improvement;  cost: expected cost of a run as it is worth in score, without overhead
     """
 
-    improvement: Array
-    price: Array
+    gain: Array
+    cost: Array
+
+    def improvement(self, terms: Terms) -> Array:
+        """As it was found."""
+        return self.gain
+
+    def price(self, terms: Terms) -> Array:
+        """With the overhead, and without what is paid for anyway."""
+        price = self.cost + terms.overhead
+        if not terms.covered:
+            return price
+        beyond = price - terms.overhead - terms.price * terms.covered
+        return np.asarray(np.maximum(beyond, 0.0) + terms.overhead)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +96,7 @@ class State:
     kept:                     (..., M) indices of the candidates whose trained model may be returned; -1: none
     feasibility:              (..., G) probability that a run finishes; None where that is no question
     last:                     (..., G) where a run would be the last, as no other fits a limit after it; None: nowhere
-    second:                   what another surrogate expects of one run; None if there is none
+    others:                   what other surrogates expect of one run
     realised:                 share of an expected improvement that the best of many candidates turns out to bring
     """
 
@@ -85,7 +107,7 @@ class State:
     kept: Indices
     feasibility: Array | None = None
     last: NDArray[np.bool_] | None = None
-    second: Opinion | None = None
+    others: tuple[Predictive, ...] = ()
     realised: float = 1.0
 
     @property

@@ -106,11 +106,13 @@ class NetworkPosterior:
         """Expected true scores.  (G,)."""
         return np.asarray(self.scores(controls) @ SCORES)
 
-    def noise(self) -> float:
-        """Variance of an observed score about the true one, as a typical run has it."""
-        controls = self.shown.controls[self.shown.finished]
-        more = _width(self.scores(controls, observed=True)) - _width(self.scores(controls))
-        return float(np.median(np.maximum(more, 0.0)))
+    def noise(self, true: Array) -> float:
+        """Variance of an observed score about the true one, as a typical run has it.
+
+        true: `scores` of the runs that finished, (n, bins)
+        """
+        observed = self.scores(self.shown.controls[self.shown.finished], observed=True)
+        return float(np.median(np.maximum(_width(observed) - _width(true), 0.0)))
 
     def improvement_and_cost(self, controls: Array) -> tuple[Array, Array]:
         """Expected improvement on the best of the runs, in score, and expected cost, at candidates (G, p).
@@ -119,9 +121,10 @@ class NetworkPosterior:
         """
         logits = self._logits(controls)
         shares = _without_tail(_softmax(logits[:, :SCORE_BINS]))
-        best = self.means(self.shown.controls[self.shown.finished]).max()
+        runs = self.scores(self.shown.controls[self.shown.finished])
+        best, noise = (runs @ SCORES).max(), self.noise(runs)
         middle, width = (shares @ SCORES)[:, None], _width(shares)[:, None]
-        moved = middle + np.sqrt(width / (width + self.noise() + 1e-12)) * (SCORES - middle)
+        moved = middle + np.sqrt(width / (width + noise + 1e-12)) * (SCORES - middle)
         gains = np.sum(shares * np.maximum(moved - best, 0.0), axis=1)
         return gains * self.shown.unit, self._costs(logits)
 

@@ -42,7 +42,7 @@ class Position:
     feasibility:  (G,) probability that a run finishes; None where that is no question
     to_scores:    from scores as they are learned to the user's units; None where these are model units
     least:        a gain below this, in model units, is none
-    opinion:      what the learned surrogate expects at the candidates in a problem at another price
+    others:       what other surrogates expect at the candidates in a problem at another price
     fantasies:    the state after some possible outcomes of the runs under way, over which a decision averages; empty
                   where there are none, or where these count as finished with their predicted outcome
     """
@@ -59,7 +59,7 @@ class Position:
     feasibility: Array | None = None
     to_scores: Callable[[Array], Array] | None = None
     least: float = 0.0
-    opinion: Callable[[ScaledProblem], Opinion | None] | None = None
+    others: Callable[[ScaledProblem], tuple[Opinion, ...]] | None = None
     fantasies: tuple[State, ...] = ()
 
     @property
@@ -93,10 +93,10 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     problem: the same at another price, if not the position's own
     """
     terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
-    second, realised = _second(position, problem), position.state.realised
-    if problem is not None and position.opinion is not None:
-        realised = 1.0 if second is None else REALISED
-    given: dict[str, Any] = {"feasibility": position.feasibility, "last": last, "second": second, "realised": realised}
+    given: dict[str, Any] = {"feasibility": position.feasibility, "last": last}
+    if problem is not None and position.others is not None:  # a price is part of what they are shown
+        others = position.others(problem)
+        given |= {"others": others, "realised": REALISED if others else 1.0}
     states = [replace(state, **given) for state in position.states]
     found = [_checked(policy(state, terms, position.asked), state.size) for state in states]
     if len(found) == 1:
@@ -104,20 +104,6 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     else:
         value, priority = _over_outcomes(found, [float(incumbent_score(state)) for state in states])
     return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (value, priority)))
-
-
-def _second(position: Position, problem: ScaledProblem | None = None) -> Opinion | None:
-    """The second opinion, formed again in a problem at another price; less what is paid for anyway.
-
-    One opinion serves all possible outcomes of the runs under way, which it anticipates by itself.
-    """
-    second, terms = position.state.second, (problem or position.problem).terms
-    if problem is not None and position.opinion is not None:
-        second = position.opinion(problem)
-    if second is None or not terms.covered:
-        return second
-    price = second.price - terms.overhead - terms.price * terms.covered
-    return replace(second, price=np.maximum(price, 0.0) + terms.overhead)
 
 
 def _over_outcomes(found: Sequence[Assessment], stops: Sequence[float]) -> tuple[Array, Array]:
@@ -184,7 +170,7 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
     The gain is what V exceeds stopping by, and the price: above the price exactly where V is above stopping.
     """
     problem, state = position.problem, position.state
-    price = float(expected_price(replace(state, second=_second(position)), problem.terms)[chosen])
+    price = float(expected_price(state, problem.terms)[chosen])
     gain = price + (value - position.stop_value)
     whole = float(expected_price(state, replace(problem.terms, covered=0.0))[chosen])
     cost = (whole - problem.terms.overhead) / problem.terms.price

@@ -21,7 +21,7 @@ def outcome_draws(runs: int) -> Array:
 
 
 def after_outcomes(state: State, moves: Array, trained: Indices) -> tuple[State, ...]:
-    """The state after each of the possible outcomes; what a second surrogate expects is the same in all of them.
+    """The state after each of the possible outcomes; what other surrogates expect is the same in all of them.
 
     moves:   by how much each run under way moves the score of each candidate, per standard normal, (n, G)
     trained: candidates with a model, those under way included

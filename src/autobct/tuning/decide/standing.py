@@ -22,7 +22,7 @@ from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import score_at, to_scores
 from autobct.tuning.model.feasibility import chances
-from autobct.tuning.model.opinion import REALISED, second_opinion
+from autobct.tuning.model.opinion import OTHERS, REALISED
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.candidates import distinct
 from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
@@ -160,7 +160,7 @@ def position_of(
 
     left:     the most that the next run may cost, besides what max_cost leaves
     covered:  how much of its cost is paid for anyway, in units of raw cost
-    second:   whether the learned surrogate is asked as well, where the default surrogate is
+    second:   whether other surrogates are asked as well, where the default surrogate is
     """
     left = tightest(left, _budget(memory, max_cost))
     state, problem = state_of(memory, candidates), candidates.problem
@@ -178,9 +178,9 @@ def position_of(
         state = state_of(memory, candidates, np.flatnonzero(excluded))
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
-    learned, opinion = memory.known.evidence, partial(opinion_of, memory, candidates)
-    asked = opinion(problem) if second else None
-    state = replace(state, second=asked, realised=1.0 if second and asked is None else _realised(problem))
+    learned, others = memory.known.evidence, partial(opinions_of, memory, candidates)
+    asked = others(problem) if second else ()
+    state = replace(state, others=asked, realised=1.0 if second and not asked else _realised(problem))
     return Position(
         problem=with_covered(problem, covered),
         state=state,
@@ -194,42 +194,43 @@ def position_of(
         feasibility=chance,
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
-        opinion=opinion if second else None,
+        others=others if second else None,
         fantasies=_fantasies(memory, candidates, state),
     )
 
 
-def opinion_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -> Opinion | None:
-    """What the learned surrogate expects at the candidates; it sees no use in making a run again.
+def opinions_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -> tuple[Opinion, ...]:
+    """What other surrogates expect at the candidates; they see no use in making a run again.
 
     problem: that of the candidates, or the same at another price
     """
-    if not _has_second(problem):
-        return None
-    pending = [train.control for train in memory.pending.values()]
-    second = second_opinion(problem, _telling(memory), pending, candidates.problem.controls)
-    if second is not None:
-        again = [candidates.places[place] for place in memory.finished]
-        again += [candidates.places[place_of(control)] for control in pending]
-        second.improvement[again] = 0.0
-    return second
+    if not _has_others(problem):
+        return ()
+    pending, runs = [train.control for train in memory.pending.values()], _telling(memory)
+    asked = [surrogate.posterior(problem, runs, pending, candidates.problem.controls) for surrogate in OTHERS]
+    found = tuple(opinion for opinion in asked if opinion is not None)
+    again = [candidates.places[place] for place in memory.finished]
+    again += [candidates.places[place_of(control)] for control in pending]
+    for opinion in found:
+        opinion.gain[again] = 0.0
+    return found
 
 
 def _telling(memory: Memory) -> list[Run]:
-    """The runs that the learned surrogate is shown: those that may be returned, and the latest failures."""
+    """The runs that other surrogates are shown: those that may be returned, and the latest failures."""
     latest = range(max(0, len(memory.runs) - _FAILURES), len(memory.runs))
     failed = [number for number in latest if memory.runs[number].score is None and number not in memory.forgiven]
     return [memory.runs[number] for number in sorted({*memory.finished.values(), *failed})]
 
 
-def _has_second(problem: ScaledProblem) -> bool:
-    """Whether the learned surrogate has a say; it knows improvements on the best model, not on the last."""
+def _has_others(problem: ScaledProblem) -> bool:
+    """Whether other surrogates have a say; they know improvements on the best model, not on the last."""
     return problem.stated.second and problem.terms.recall
 
 
 def _realised(problem: ScaledProblem) -> float:
-    """Share of expected improvements that is counted on: all of it without the learned surrogate."""
-    return REALISED if _has_second(problem) else 1.0
+    """Share of expected improvements that is counted on: all of it without other surrogates."""
+    return REALISED if _has_others(problem) else 1.0
 
 
 def _fantasies(memory: Memory, candidates: Candidates, state: State) -> tuple[State, ...]:

@@ -1,10 +1,15 @@
-"""The second opinion: what the learned surrogate expects of a run at each candidate, beside the ensemble."""
+"""The seam of surrogates: what models of score and cost other than the belief expect of a run at each candidate.
+
+The belief, an ensemble of surfaces or a Kalman filter, is kept in memory and looked ahead with; it joins them as
+`value.acquisition.BeliefPredictive`.  Expected improvements are averaged, and costs by their geometric mean.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -27,26 +32,43 @@ _LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which 
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
 
 
-def second_opinion(
-    problem: ScaledProblem, runs: Sequence[Run], pending: Iterable[Array], controls: Array
-) -> Opinion | None:
-    """What the network expects at controls (G, p), in model units.
+class Surrogate(Protocol):
+    """A model of score and cost that learns from runs."""
 
-    None before a run has finished, and where runs are so cheap that the network has never learned from such prices.
+    def posterior(
+        self, problem: ScaledProblem, runs: Sequence[Run], pending: Sequence[Array], controls: Array
+    ) -> Opinion | None:
+        """What it expects of one run at controls (G, p) after some runs; None where it has nothing to go by.
 
-    pending: controls of the runs under way, which count as finished with the outcome that is expected of them; of very
-             many the latest
+        pending: controls of the runs under way
+        """
+
+
+class NetworkSurrogate:
+    """The trained network of the package.
+
+    It has no say before a run has finished, nor where runs are cheaper than all that it has learned from.  Runs under
+    way count as finished with the outcome that it expects of them; of very many the latest.
     """
-    shown = _shown(problem, runs)
-    if shown is None or shown.unit < _LOWEST * shown.width:
-        return None
-    network, layout = shipped_surrogate(), layout_of(problem.space, problem.stated.hints.growing)
-    posterior = NetworkPosterior.after(network, layout, shown)
-    under_way = list(pending)[-_LATEST:]
-    if under_way:
-        posterior = NetworkPosterior.after(network, layout, _anticipated(posterior, np.stack(under_way)))
-    improvement, cost = posterior.improvement_and_cost(controls)
-    return Opinion(improvement, cost * shown.price + problem.terms.overhead)
+
+    def posterior(
+        self, problem: ScaledProblem, runs: Sequence[Run], pending: Sequence[Array], controls: Array
+    ) -> Opinion | None:
+        """As every surrogate."""
+        shown = _shown(problem, runs)
+        if shown is None or shown.unit < _LOWEST * shown.width:
+            return None
+        network, layout = shipped_surrogate(), layout_of(problem.space, problem.stated.hints.growing)
+        posterior = NetworkPosterior.after(network, layout, shown)
+        under_way = pending[-_LATEST:]
+        if under_way:
+            posterior = NetworkPosterior.after(network, layout, _anticipated(posterior, np.stack(under_way)))
+        improvement, cost = posterior.improvement_and_cost(controls)
+        return Opinion(improvement, cost * shown.price)
+
+
+OTHERS: tuple[Surrogate, ...] = (NetworkSurrogate(),)
+"""The surrogates that are asked besides the belief."""
 
 
 def layout_of(space: Space, growing: Sequence[int] = ()) -> Layout:
