@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from tools.mutations import Mutation, of_bytes, of_container, of_journal, of_text
 
-from autobct.belief.surrogate.encoding import INPUTS
-from autobct.belief.surrogate.network import OUTPUTS, Network
+from autobct.belief.surrogate.network import INPUTS, OUTPUTS, Network
 from autobct.build.forests.forest_file import probe_error, read_forest
 from autobct.build.prior_file import read_prior
 from autobct.maps.container import pack, unpack

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autobct.belief.surrogate.encoding import COST_EDGES, FARTHEST, INPUTS, NEAREST, SCORE_EDGES, SLOT, SLOTS
+from autobct.belief.surrogate.network import COST_EDGES, FARTHEST, INPUTS, NEAREST, SCORE_EDGES, SLOT, SLOTS
 
 SCORE_BINS, COST_BINS, BEFORE = len(SCORE_EDGES) - 1, len(COST_EDGES) - 1, 4
 OUTPUTS = SCORE_BINS + COST_BINS + 1 + BEFORE

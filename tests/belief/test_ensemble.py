@@ -5,7 +5,7 @@ import pytest
 
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.kalman import predict, update
+from autobct.belief.model import predict, update
 from autobct.belief.surrogate.ensemble import Ensemble, compressed
 
 J = 4

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.misfit import SHARES, Misfit, learned, stated
+from autobct.belief.surrogate.ensemble import SHARES, Misfit, learned_misfit, stated_misfit
 
 
 @pytest.mark.parametrize("share", [1e-9, 0.2, 0.9])
@@ -25,10 +25,10 @@ def test_the_score_where_it_was_measured_is_that_of_weights_and_misfits_together
 
 def test_exact_scores_are_taken_at_their_word_and_noise_is_not() -> None:
     runs = np.array([0.0, 1.0, 5.0])
-    np.testing.assert_array_equal(stated(0.3, 0.0).weight(runs), [0.0, 1.0, 1.0])
-    np.testing.assert_array_equal(stated(0.3, 0.5).weight(runs), [0.0, 0.0, 0.0])
-    assert stated(0.3, 0.5).total == 0.5
-    assert stated(0.3, 0.1).noise == pytest.approx(0.1)
+    np.testing.assert_array_equal(stated_misfit(0.3, 0.0).weight(runs), [0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(stated_misfit(0.3, 0.5).weight(runs), [0.0, 0.0, 0.0])
+    assert stated_misfit(0.3, 0.5).total == 0.5
+    assert stated_misfit(0.3, 0.1).noise == pytest.approx(0.1)
 
 
 def usual() -> float:
@@ -37,7 +37,7 @@ def usual() -> float:
 
 def test_runs_far_apart_tell_nothing_about_noise() -> None:
     controls = np.linspace(0, 1, 6)[:, None]
-    found = learned(0.1, controls, np.array([0.1, -0.05, 0.2, -0.1, 0.0, 0.03]))
+    found = learned_misfit(0.1, controls, np.array([0.1, -0.05, 0.2, -0.1, 0.0, 0.03]))
     assert found.share == pytest.approx(usual(), rel=1e-3)
 
 
@@ -49,4 +49,4 @@ def test_repeats_and_near_duplicates_tell_about_noise(apart: float, noise: float
     misfits = np.sqrt(0.1**2 - noise**2) * rng.standard_normal(6)
     controls = np.concatenate([places, places + apart])
     residuals = np.concatenate([misfits, misfits]) + noise * rng.standard_normal(12)
-    assert low < learned(0.1, controls, residuals).share < high
+    assert low < learned_misfit(0.1, controls, residuals).share < high

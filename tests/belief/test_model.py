@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from autobct.belief.basis import additive_quartic, cubic
-from autobct.belief.cost import LINEAR, LOG_LINEAR
-from autobct.belief.kalman import update
-from autobct.belief.model import Model, noise_at
+from autobct.belief.model import LINEAR, LOG_LINEAR, Model, noise_at, update
 from autobct.belief.prior import PAPER_PRIORS, default_prior
 
 CONTROL = np.array([0.3])

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.encoding import Layout, Rows
-from autobct.belief.surrogate.network import Context, Network
+from autobct.belief.surrogate.network import Context, Layout, Network, Rows
 from autobct.belief.surrogate.predictive import COSTS, SCORES, NetworkPosterior, Shown
 from autobct.maps.surrogates import shipped_surrogate
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from autobct.belief.basis import check_basis
-from autobct.belief.surrogate.surface import legendre, surface
+from autobct.belief.basis import check_basis, legendre
+from autobct.belief.surrogate.surface import surface
 
 GAUSS = np.polynomial.legendre.leggauss(40)
 

@@ -8,8 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.encoding import INPUTS, SLOT, SLOTS, Layout, slots_of, squash, unsquash
-from autobct.belief.surrogate.network import OUTPUTS, Network, network_of
+from autobct.belief.surrogate.network import (
+    INPUTS,
+    OUTPUTS,
+    SLOT,
+    SLOTS,
+    Layout,
+    Network,
+    network_of,
+    slots_of,
+    squash,
+    unsquash,
+)
 from autobct.maps.container import unpack
 
 WIDTH, HIDDEN, LAYERS = 64, 96, 2

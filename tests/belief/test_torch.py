@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autobct.belief.arrays import Array, at_least, namespace
-from autobct.belief.kalman import observed_sd, posterior, remaining_variance
+from autobct.belief.model import observed_sd, posterior, remaining_variance
 from autobct.belief.normal import expected_maximum, improvement, left_loss, loss
 
 RNG = np.random.default_rng(5)

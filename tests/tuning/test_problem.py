@@ -9,7 +9,7 @@ from tests.tuning.cases import LINE, SQUARE
 
 from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Space, Tuner, paper_prior
 from autobct.belief.basis import Basis, additive
-from autobct.belief.cost import LINEAR, LOG_LINEAR
+from autobct.belief.model import LINEAR, LOG_LINEAR
 from autobct.belief.prior import default_prior
 from autobct.tuning.model.default_prior import basis_for
 from autobct.tuning.problem import OVERHEAD, ScaledProblem, problem_of

@@ -5,7 +5,8 @@ A basis maps controls in the unit cube to features: `(..., p) -> (..., J)`.  The
 dimension, and `Basis.of` takes functions of the user's.
 
 To add a kernel, write its features: with weights N(mu, Sigma) a basis has the kernel k(u, v) = phi(u)' Sigma phi(v).
-The default surrogate's features are in `belief.surrogate.surface`, and its prior of their weights in `.learning`.
+The default surrogate's are products of Legendre polynomials (`SurfaceFeatures`); which products, and the prior of their
+weights, is in `belief.surrogate`.
 
 | symbol | here |
 |---|---|
@@ -21,7 +22,7 @@ from itertools import combinations
 
 import numpy as np
 
-from autobct.belief.arrays import Array, broadcast_values, whole_number
+from autobct.belief.arrays import Array, Indices, broadcast_values, whole_number
 
 _LARGE = 1e6  # a feature beyond this on the unit cube is taken for unbounded: assumption (A) of the paper
 
@@ -175,3 +176,46 @@ def _check_along(basis: Basis, axis: int, feature: int) -> None:
         line[:, axis] = np.clip(np.linspace(centre - width, centre + width, 101), 0.0, 1.0)
         found = np.abs(_features(basis, line)[:, feature])
         centre, width = float(line[found.argmax(), axis]), width / 20
+
+
+Factor = tuple[int, int]
+"""(parameter, degree); the k-th choice of a category counts as degree k + 1."""
+
+
+def legendre(values: Array, degree: int) -> Array:
+    """Orthonormal polynomials on [0, 1] of degree 0..K, by their recursion: (...) -> (..., K + 1)."""
+    x = 2.0 * values - 1.0
+    found = [np.ones_like(x), x]
+    for k in range(1, degree):
+        found.append(((2 * k + 1) * x * found[k] - k * found[k - 1]) / (k + 1))
+    return np.stack([np.sqrt(2 * k + 1) * found[k] for k in range(degree + 1)], axis=-1)
+
+
+class SurfaceFeatures:
+    """Controls (..., p) -> features (..., J): each a product of at most three entries of one pool."""
+
+    def __init__(self, parameters: tuple[int, ...], degree: int, terms: Sequence[tuple[Factor, ...]]) -> None:
+        self._parameters, self._degree = parameters, degree
+        starts, at = [], 1
+        for choices in parameters:
+            starts.append(at)
+            at += choices or degree
+        factors: Indices = np.zeros((len(terms), 3), dtype=np.intp)  # 0: the constant
+        for row, term in enumerate(terms):
+            factors[row, : len(term)] = [starts[which] + k - 1 for which, k in term]
+        self._factors = factors.T
+        columns = np.cumsum([0, *(max(choices, 1) for choices in parameters)])
+        self._numbers = np.array(
+            [at for at, choices in zip(columns, parameters, strict=False) if not choices], dtype=np.intp
+        )
+
+    def __call__(self, controls: Array) -> Array:
+        """As any features of a `Basis`."""
+        pool, at = [np.ones((*controls.shape[:-1], 1))], 0
+        powers = iter(np.moveaxis(legendre(controls[..., self._numbers], self._degree)[..., 1:], -2, 0))
+        for choices in self._parameters:
+            pool.append(np.sqrt(choices) * controls[..., at : at + choices] if choices else next(powers))
+            at += max(choices, 1)
+        entries = np.concatenate(pool, axis=-1)
+        one, two, three = self._factors
+        return np.asarray(entries[..., one] * entries[..., two] * entries[..., three])

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from autobct.belief.arrays import finite_number
-from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import Model
+from autobct.belief.model import COST_MODELS, Model
 from autobct.belief.prior import Prior
 from autobct.maps.bounded_text import decoded, read_json, read_toml
 from autobct.maps.ordinary import FileError, read_ordinary

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autobct.belief.surrogate.encoding import INPUTS
-from autobct.belief.surrogate.network import OUTPUTS, Network, network_of
+from autobct.belief.surrogate.network import INPUTS, OUTPUTS, Network, network_of
 from autobct.maps.container import MapFileError, Tensors, unpack
 from autobct.maps.signatures import Key, checked_bytes
 

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from autobct.belief.arrays import Array
-from autobct.belief.cost import LOG_LINEAR
-from autobct.belief.model import noise_at
+from autobct.belief.model import LOG_LINEAR, noise_at
 from autobct.tuning.model.estimate import score_quantiles, spread_of
 from autobct.tuning.model.posterior import Learned
 from autobct.tuning.problem import ScaledProblem

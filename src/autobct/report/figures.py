@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from autobct.belief.arrays import Array
-from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
+from autobct.belief.model import LOG_LINEAR
 from autobct.report.plots import COLOURS, finished
 from autobct.tuning.history import Run
 from autobct.tuning.model.estimate import spread_of

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
-from autobct.belief.cost import LOG_LINEAR
+from autobct.belief.model import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
 from autobct.tuning.checks import ENSEMBLE, check_flag, stated_controls, stated_noise, stated_prior
 from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords

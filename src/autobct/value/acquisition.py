@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from autobct.belief.arrays import Array
-from autobct.belief.kalman import observed_sd
+from autobct.belief.model import observed_sd
 from autobct.belief.normal import expected_maximum, upsilon
 from autobct.value.state import (
     Predictive,

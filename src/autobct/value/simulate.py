@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.kalman import update
+from autobct.belief.model import update
 from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.state import State, Terms, gather, keep, kept_means, run_price, stop_value
 

@@ -19,10 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
-from autobct.belief.cost import LINEAR, CostModel, expected_beyond
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.kalman import observed_sd
-from autobct.belief.model import Model, noise_at
+from autobct.belief.model import LINEAR, CostModel, Model, expected_beyond, noise_at, observed_sd
 
 Number = TypeVar("Number", np.float64, np.intp)
 

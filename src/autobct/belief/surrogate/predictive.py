@@ -7,22 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.surrogate.encoding import (
+from autobct.belief.surrogate.network import (
     CONTEXT,
+    COST_BINS,
     COST_EDGES,
     COST_UNIT,
     OUTCOME,
+    SCORE_BINS,
     SCORE_EDGES,
     SCORE_UNIT,
     SLOT,
     SLOTS,
+    Context,
     Layout,
+    Network,
     Rows,
     slots_of,
     squash,
     unsquash,
 )
-from autobct.belief.surrogate.network import COST_BINS, SCORE_BINS, Context, Network
 
 SCORES = unsquash((SCORE_EDGES[1:] + SCORE_EDGES[:-1]) / 2)
 """Middles of the bins of the score, in prices of a run above the best one."""

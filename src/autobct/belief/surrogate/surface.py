@@ -17,8 +17,8 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices
-from autobct.belief.basis import Basis
+from autobct.belief.arrays import Array
+from autobct.belief.basis import Basis, Factor, SurfaceFeatures
 
 SIZE = 220
 """Functions of a surface: main effects always, then products, the smoothest first, while there is room."""
@@ -27,9 +27,6 @@ _DEGREE = {1: 10, 2: 8, 3: 7}  # of main effects, by the number of numbers; 5 be
 _ALONE = 3  # of one number and nothing else: decisions/one-two-numbers.md
 _HIGHEST = 3  # degree of a factor in a product
 _TOTAL = 5  # degree of a product
-
-Factor = tuple[int, int]
-"""(parameter, degree); the k-th choice of a category counts as degree k + 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,19 +95,10 @@ def surface(parameters: Sequence[int], *, degree: int | None = None, size: int =
         name=f"surface-{highest}-{len(terms)}",
         dim=dim,
         size=len(terms),
-        function=_Features(told, highest, terms),
+        function=SurfaceFeatures(told, highest, terms),
         degrees=degrees,
     )
     return Surface(basis, told, terms)
-
-
-def legendre(values: Array, degree: int) -> Array:
-    """Orthonormal polynomials on [0, 1] of degree 0..K, by their recursion: (...) -> (..., K + 1)."""
-    x = 2.0 * values - 1.0
-    found = [np.ones_like(x), x]
-    for k in range(1, degree):
-        found.append(((2 * k + 1) * x * found[k] - k * found[k - 1]) / (k + 1))
-    return np.stack([np.sqrt(2 * k + 1) * found[k] for k in range(degree + 1)], axis=-1)
 
 
 def _mains(parameters: tuple[int, ...], degree: int) -> Iterator[tuple[Factor, ...]]:
@@ -135,32 +123,3 @@ def _products(parameters: tuple[int, ...], highest: int) -> Iterator[tuple[Facto
                 yield from (((which, k), (number, 1)) for k in range(1, parameters[which] + 1) for number in numbers)
         if total == 3:
             yield from (((a, 1), (b, 1), (c, 1)) for a, b, c in combinations(numbers, 3))
-
-
-class _Features:
-    """Controls (..., p) -> features (..., J): each a product of at most three entries of one pool."""
-
-    def __init__(self, parameters: tuple[int, ...], degree: int, terms: Sequence[tuple[Factor, ...]]) -> None:
-        self._parameters, self._degree = parameters, degree
-        starts, at = [], 1
-        for choices in parameters:
-            starts.append(at)
-            at += choices or degree
-        factors: Indices = np.zeros((len(terms), 3), dtype=np.intp)  # 0: the constant
-        for row, term in enumerate(terms):
-            factors[row, : len(term)] = [starts[which] + k - 1 for which, k in term]
-        self._factors = factors.T
-        columns = np.cumsum([0, *(max(choices, 1) for choices in parameters)])
-        self._numbers = np.array(
-            [at for at, choices in zip(columns, parameters, strict=False) if not choices], dtype=np.intp
-        )
-
-    def __call__(self, controls: Array) -> Array:
-        pool, at = [np.ones((*controls.shape[:-1], 1))], 0
-        powers = iter(np.moveaxis(legendre(controls[..., self._numbers], self._degree)[..., 1:], -2, 0))
-        for choices in self._parameters:
-            pool.append(np.sqrt(choices) * controls[..., at : at + choices] if choices else next(powers))
-            at += max(choices, 1)
-        entries = np.concatenate(pool, axis=-1)
-        one, two, three = self._factors
-        return np.asarray(entries[..., one] * entries[..., two] * entries[..., three])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.model import observed_sd, remaining, remaining_variance
 from autobct.belief.normal import expected_maximum
 from autobct.build.networks.game import Beliefs, Game, Value, incumbent, observe, q_values, run_prices
 from autobct.build.networks.network_training import square_root

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autobct.belief.cost import LOG_LINEAR
+from autobct.belief.model import LOG_LINEAR
 from autobct.maps.container import MapFileError
 from autobct.maps.library import shipped_map
 from autobct.maps.store import shipped

@@ -11,8 +11,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Belief, Seen
-from autobct.belief.kalman import anticipate, gains
-from autobct.belief.model import noise_at
+from autobct.belief.model import anticipate, gains, noise_at
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.excluded import certain_at, nearest_allowed
 from autobct.tuning.decide.position import Position, assessed, train_at

@@ -19,8 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from autobct.belief.kalman import predict
-from autobct.belief.model import noise_at
+from autobct.belief.model import noise_at, predict
 from autobct.deprecation import renamed
 from autobct.tuning.history import Run
 from autobct.tuning.model.estimate import to_scores

@@ -27,7 +27,7 @@ def estimated_score(known: Learned, control: Array) -> float:
 def score_at(known: Learned, controls: Array) -> Array:
     """Estimates at controls (n, p), in model units: what the surfaces say, and at trained controls what was measured.
 
-    (n,).  See `belief.surrogate.misfit`.
+    (n,).  See `belief.surrogate.ensemble.Misfit`.
     """
     learned = np.asarray(known.problem.prior.model.score_basis(controls) @ known.belief.score.mean)
     surface = known.compression.undone(learned)

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.belief.surrogate.encoding import Layout
+from autobct.belief.surrogate.network import Layout
 from autobct.belief.surrogate.predictive import NetworkPosterior, Shown
 from autobct.maps.surrogates import shipped_surrogate
 from autobct.tuning.history import Run

@@ -11,11 +11,19 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.kalman import update
+from autobct.belief.model import update
 from autobct.belief.prior import Learning
-from autobct.belief.surrogate import misfit
-from autobct.belief.surrogate.ensemble import MOST, PLAIN, Compression, compressed, compression_of
-from autobct.belief.surrogate.misfit import UNKNOWN, Misfit
+from autobct.belief.surrogate.ensemble import (
+    MOST,
+    PLAIN,
+    UNKNOWN,
+    Compression,
+    Misfit,
+    compressed,
+    compression_of,
+    learned_misfit,
+    stated_misfit,
+)
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.farfetched import FAR_COST
@@ -169,8 +177,8 @@ def _misfit(problem: ScaledProblem, total: float, controls: Array, residuals: Ar
     """What no surface explains, and how much of it is noise: as stated, or as repeats and near-duplicates show."""
     noise = problem.stated.noise
     if noise is None:
-        return misfit.learned(total, controls, residuals)
-    return misfit.stated(total, noise / problem.score_scale.unit)
+        return learned_misfit(total, controls, residuals)
+    return stated_misfit(total, noise / problem.score_scale.unit)
 
 
 def _gathered(known: Learned, ensemble: object, control: Array, score: float) -> tuple[Gaussian, Evidence]:

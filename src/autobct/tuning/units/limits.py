@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from autobct.belief.arrays import Array, as_float, finite_number, whole_number
-from autobct.belief.kalman import observed_sd
+from autobct.belief.model import observed_sd
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.price import seconds_of
 from autobct.value.state import State, variance

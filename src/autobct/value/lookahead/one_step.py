@@ -14,7 +14,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.kalman import observed_sd, remaining, remaining_variance
+from autobct.belief.model import observed_sd, remaining, remaining_variance
 from autobct.belief.normal import expected_maximum
 from autobct.value.acquisition import expected_best
 from autobct.value.lookahead.nodes import Nodes, Rule
