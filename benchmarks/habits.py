@@ -28,8 +28,9 @@ from autobct.belief.surrogate.learning import Habits
 from autobct.tuning import statement
 from autobct.tuning.decide import default_policy
 from autobct.tuning.decide.policy import Policy, ei_per_cost, gittins, relaxed
+from autobct.tuning.decide.search import AROUND, REFINEMENTS
 from autobct.tuning.model import default_prior
-from autobct.tuning.space.candidates import AROUND, REFINEMENTS, SPREAD
+from autobct.tuning.space.candidates import SPREAD
 from autobct.tuning.statement import Plan
 from autobct.value import acquisition
 from autobct.value.acquisition import CHEAP

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from autobct.tuning.numerics import usual_errors
+from autobct.tuning.guard import usual_errors
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.price import Price

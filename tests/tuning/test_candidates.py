@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from autobct import Categorical, Float, Int
-from autobct.tuning.space.candidates import around, refinable, snapped, spread
+from autobct.tuning.decide.search import around, snapped
+from autobct.tuning.space.candidates import refinable, spread
 from autobct.tuning.space.space import Space
 
 MIXED = Space.of(

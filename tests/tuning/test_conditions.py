@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autobct
+from autobct.belief.arrays import distinct
 from autobct.run.ask_tell import stored
+from autobct.tuning.decide.search import around
 from autobct.tuning.model.posterior import learned
 from autobct.tuning.problem import problem_of
-from autobct.tuning.space.candidates import around, distinct, spread
+from autobct.tuning.space.candidates import spread
 from autobct.tuning.space.space import Categorical, Float, Int, Parameter, Space
 
 BOOSTED: dict[str, Parameter] = {

@@ -11,10 +11,10 @@ from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
 from autobct.tuning import memory as remembered
-from autobct.tuning.model import feasibility, posterior
+from autobct.tuning.model import opinion, posterior
 from autobct.tuning.model.posterior import beliefs, learned
 from autobct.tuning.statement import Plan
-from autobct.tuning.units import farfetched, ranges
+from autobct.tuning.units import ranges
 from autobct.tuning.units.ranges import shown
 
 SPACE = {"a": Float(0, 1), "b": Int(1, 50), "c": Categorical(["x", "y"])}
@@ -30,9 +30,9 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
         (posterior, "TELLING", TELLING),
         (posterior, "MOST", 16),
         (posterior, "_BEST", 32),
-        (feasibility, "_LATEST", 30),
+        (opinion, "_LOOKED_AT", 30),
         (remembered, "_REMEMBERED", 16),
-        (farfetched, "_LATEST", 30),
+        (ranges, "_HELD", 30),
     ):
         assert getattr(module, name) > few
         monkeypatch.setattr(module, name, few)

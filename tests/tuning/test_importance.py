@@ -7,8 +7,7 @@ import pytest
 
 import autobct
 from autobct.tuning.history import Run
-from autobct.tuning.model.estimate import score_quantiles
-from autobct.tuning.model.importance import importance
+from autobct.tuning.model.estimate import importance, score_quantiles
 from autobct.tuning.model.posterior import learned
 
 SPACE = {"weak": autobct.Float(0, 1), "strong": autobct.Float(0, 1), "none": autobct.Float(0, 1)}

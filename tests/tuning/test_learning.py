@@ -11,9 +11,8 @@ from tests.tuning.cases import numbers, play, state_at
 
 from autobct import Categorical, Float, Int, Stop, Train, Tuner
 from autobct.belief.surrogate.ensemble import MOST
-from autobct.tuning.decide.search import promising
+from autobct.tuning.decide.search import AROUND, PROMISING, promising
 from autobct.tuning.model.default_prior import growth_of
-from autobct.tuning.space.candidates import AROUND, PROMISING
 from autobct.value.acquisition import CHEAP
 from autobct.value.assessment import by_ei_per_cost
 from autobct.value.lookahead.one_step import one_run_values

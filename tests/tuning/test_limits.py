@@ -9,8 +9,9 @@ import pytest
 from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, play, state_at
 
 from autobct import Affine, Stop, Train, Tuner, gittins, paper_prior, relaxed
+from autobct.tuning.decide.excluded import FIRST_OVER, LATER_OVER, chance_over, costs_at, is_last, tightest
 from autobct.tuning.decide.position import assessed
-from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Deadline, Left, chance_over, costs_at, is_last, tightest
+from autobct.tuning.units.limits import Deadline, Left
 from autobct.value.lookahead.one_step import one_run_values
 
 LINEAR = {"prior": paper_prior("synthetic"), "cost_range": Affine(1.0, 3.0)}

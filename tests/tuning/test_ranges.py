@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tests.tuning.cases import LINE, hill, numbers, play, replayed
 
 from autobct import Affine, AffineLog, Run, Stop, Train, Tuner, paper_prior
+from autobct.tuning.model.alarm import notes_of
 from autobct.tuning.problem import problem_of
-from autobct.tuning.units.ranges import FEW, notes_of, shown
+from autobct.tuning.units.ranges import FEW, shown
 
 
 def runs(*scores: float | None, cost: float = 1.0, at: tuple[float, ...] = ()) -> list[Run]:

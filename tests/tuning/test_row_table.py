@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import autobct
 from autobct.run.ask_tell import stored
-from autobct.tuning.space.candidates import around, spread
+from autobct.tuning.decide.search import around
+from autobct.tuning.space.candidates import spread
 from autobct.tuning.space.parameter import Categorical, Float, Int
 from autobct.tuning.space.row_table import MOST_ROWS, Table
 

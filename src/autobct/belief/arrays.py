@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from numbers import Complex, Real
 from typing import Any, Protocol, TypeVar
 
@@ -105,3 +106,8 @@ def finite_number(value: object, name: str, *, least: float = -math.inf) -> floa
     if number < least:
         raise ValueError(f"{name} must be at least {least:g}, got {value!r}")
     return number
+
+
+def distinct(controls: Sequence[Array] | Array) -> Array:
+    """No two alike, in their order."""
+    return np.stack(list({control.tobytes(): control for control in controls}.values()))

@@ -21,7 +21,7 @@ from autobct.report.page_words import facts, heads, notes, rows, rows_text
 from autobct.report.story import Story
 from autobct.report.svg import Markup, text_of
 from autobct.report.telling import other_prices, story_of, tell
-from autobct.tuning.numerics import usual_errors
+from autobct.tuning.guard import usual_errors
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 

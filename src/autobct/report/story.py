@@ -13,9 +13,8 @@ from autobct.report.axis import number
 from autobct.report.estimated import LEVELS, Dial, dials, swept
 from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.history import Run
-from autobct.tuning.model.estimate import estimated_score, score_quantiles, to_scores
-from autobct.tuning.model.importance import importance
-from autobct.tuning.model.posterior import Learned
+from autobct.tuning.model.estimate import importance, score_quantiles
+from autobct.tuning.model.posterior import Learned, estimated_score, to_scores
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import WhatIf
 

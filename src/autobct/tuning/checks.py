@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from autobct.belief.arrays import Array, finite_array, finite_number, whole_number
+from autobct.belief.arrays import Array, distinct, finite_array, finite_number, whole_number
 from autobct.belief.prior import PAPER_PRIORS, Prior
-from autobct.tuning.space.candidates import distinct
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.space.space import Space
 

@@ -1,4 +1,9 @@
-"""One thread at a time in a tuner, and none in a copy that a fork made."""
+"""What stands around the public methods of a tuner: one thread at a time, none in a forked copy, NumPy's usual errors.
+
+NumPy's own rules for rounding and overflow hold inside the package, whatever the user has set with `np.seterr`.  Far
+from the data a probability underflows to zero, and that is the right number: with np.seterr(all="raise") it would end a
+tuning.  The user's training function runs under the user's rules.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,9 @@ import functools
 import os
 import threading
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+import numpy as np
 
 _Given = ParamSpec("_Given")
 _Returned = TypeVar("_Returned")
@@ -15,6 +22,9 @@ FORKED = (
     "this tuner belongs to process {owner} and was copied into process {here} by a fork, where its runs would be lost; "
     "ask and tell in process {owner}, or make it your own with copy.copy(tuner)"
 )
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+Class = TypeVar("Class", bound=type)
 
 
 class ForkedError(RuntimeError):
@@ -83,3 +93,27 @@ def changing(
 
 
 __all__ = ["ForkedError", "Guard", "changing", "reading"]
+
+
+def usual_errors(function: Decorated) -> Decorated:
+    """The function under NumPy's default rules: warn, and say nothing of underflow."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **keywords: Any) -> Any:
+        with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
+            return function(*args, **keywords)
+
+    return called  # type: ignore[return-value]  # the same signature
+
+
+def usual_errors_in(kind: Class) -> Class:
+    """The same for the constructor, the public methods and the properties of a class."""
+    for name, member in list(vars(kind).items()):
+        if name.startswith("_") and name != "__init__":
+            continue
+        if isinstance(member, property):
+            assert member.fget is not None
+            setattr(kind, name, property(usual_errors(member.fget), doc=member.__doc__))
+        elif callable(member) and not isinstance(member, type):
+            setattr(kind, name, usual_errors(member))
+    return kind

@@ -13,13 +13,11 @@ from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.history import Note, Run
-from autobct.tuning.model.alarm import Alarm, Watch, raised, surprise, watched
-from autobct.tuning.model.estimate import estimated_score, score_at
-from autobct.tuning.model.posterior import Learned, extended, learned
+from autobct.tuning.model.alarm import Alarm, Watch, notes_of, raised, surprise, watched
+from autobct.tuning.model.posterior import Learned, estimated_score, extended, learned, score_at
 from autobct.tuning.problem import ScaledProblem, deciding_for
 from autobct.tuning.space.row_table import Table
-from autobct.tuning.units.farfetched import as_it_counts
-from autobct.tuning.units.ranges import notes_of
+from autobct.tuning.units.ranges import as_it_counts
 from autobct.value.simulate import KEPT
 
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"

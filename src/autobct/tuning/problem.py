@@ -25,6 +25,7 @@ from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
 from autobct.tuning.model.default_prior import first_belief
 from autobct.tuning.space.candidates import refinable, spread
 from autobct.tuning.space.hints import NOTHING, Hints, hints_of
+from autobct.tuning.space.parameter import tuned
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.price import Price, parse_price
 from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, affine, is_log, stated_ends
@@ -87,6 +88,7 @@ class ScaledProblem:
     """A problem in model units: everything that stays the same during a tuning, while runs keep to their ranges.
 
     controls: (G, p) the candidates
+    per_cost: what one unit of raw cost is worth, in model units of score
     ranges:   those that were stated or that runs have shown: all that tells this problem from the stated one
     deciding: cost of the time that a decision takes, as measured so far; zero where it is not part of the cost
     """
@@ -100,6 +102,7 @@ class ScaledProblem:
     controls: Array
     stated: Stated
     ranges: Ranges
+    per_cost: float
     deciding: float = 0.0
 
     @property
@@ -184,7 +187,7 @@ def problem_of(
         learning=learning,
         spreads=learning and candidates is None and refinable(told_space),
         noise=stated_noise(told.get("score_noise"), learning=learning),
-        second=prior is None and sum(parameter.count != 1 for parameter in told_space.parameters) >= _MANY,
+        second=prior is None and len(tuned(told_space.parameters)) >= _MANY,
         alone=learning and prior is not None,
     )
     controls = spread(told_space, hints) if stated.spreads else stated_controls(told_space, candidates)
@@ -205,26 +208,27 @@ def put(
     log_cost = stated.prior is None or stated.prior.model.cost_model is LOG_LINEAR
     cost_scale = _cost_scale(cost_range, 1.0 if stated.prior else guessed, log_cost)
     first = stated.prior or first_belief(space, _expectations(cost_range), stated.hints, learning=stated.learning)
-    terms = _terms(price, score_scale, cost_scale, first, stated, deciding)
-    shown = (score_scale, cost_range, typical)
+    per_cost, shown = price.per_cost / score_scale.unit, (score_scale, cost_range, typical)
     return ScaledProblem(
         space=space,
         price=price,
         score_scale=score_scale,
         cost_scale=cost_scale,
         prior=first,
-        terms=terms,
+        terms=_terms(per_cost, cost_scale, first, stated, deciding),
         controls=controls,
         stated=stated,
         ranges=shown,
+        per_cost=per_cost,
         deciding=deciding,
     )
 
 
 def at_price(problem: ScaledProblem, price: Price) -> ScaledProblem:
     """The same belief and scales at another price."""
-    terms = _terms(price, problem.score_scale, problem.cost_scale, problem.prior, problem.stated, problem.deciding)
-    return replace(problem, price=price, terms=terms)
+    per_cost = price.per_cost / problem.score_scale.unit
+    terms = _terms(per_cost, problem.cost_scale, problem.prior, problem.stated, problem.deciding)
+    return replace(problem, price=price, per_cost=per_cost, terms=terms)
 
 
 def deciding_for(problem: ScaledProblem, cost: float) -> ScaledProblem:
@@ -234,15 +238,12 @@ def deciding_for(problem: ScaledProblem, cost: float) -> ScaledProblem:
     return at_price(replace(problem, deciding=cost), problem.price)
 
 
-def _terms(
-    price: Price, score: Scale, cost: Affine | AffineLog, prior: Prior, stated: Stated, deciding: float
-) -> Terms:
-    per_score = price.per_cost / score.unit  # of raw cost, in model units of score
+def _terms(per_cost: float, cost: Affine | AffineLog, prior: Prior, stated: Stated, deciding: float) -> Terms:
     return Terms(
-        price=per_score * cost.unit,
+        price=per_cost * cost.unit,
         cost_model=prior.model.cost_model,
         recall=stated.recall,
-        overhead=stated.overhead + _least(cost, per_score) + per_score * deciding,
+        overhead=stated.overhead + _least(cost, per_cost) + per_cost * deciding,
     )
 
 
@@ -277,9 +278,9 @@ def _cost_scale(
     return Affine(0.0, told.high) if log_cost else told
 
 
-def _least(scale: Affine | AffineLog, per_score: float) -> float:
+def _least(scale: Affine | AffineLog, per_cost: float) -> float:
     """What the cheapest run costs in score: model costs begin at the lower end of an affine scale."""
-    return 0.0 if isinstance(scale, AffineLog) else per_score * scale.low
+    return 0.0 if isinstance(scale, AffineLog) else per_cost * scale.low
 
 
 def _expectations(cost_range: tuple[float, float] | Affine | AffineLog | None) -> Expectations:

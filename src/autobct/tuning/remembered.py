@@ -6,11 +6,11 @@ from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief
 from autobct.deprecation import renamed
 from autobct.tuning.decide.decision import Train
+from autobct.tuning.guard import usual_errors_in
 from autobct.tuning.history import Note, Run
 from autobct.tuning.memory import Memory
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.posterior import Learned
-from autobct.tuning.numerics import usual_errors_in
 from autobct.tuning.statement import Plan
 from autobct.tuning.units.limits import Limits
 

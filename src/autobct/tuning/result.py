@@ -9,11 +9,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.decide.decision import Decision, Stop, short
+from autobct.tuning.guard import usual_errors_in
 from autobct.tuning.history import Note, Run, records_of
 from autobct.tuning.model.alarm import Alarm
-from autobct.tuning.model.importance import importance
+from autobct.tuning.model.estimate import importance
 from autobct.tuning.model.posterior import learned
-from autobct.tuning.numerics import usual_errors_in
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.settings import versions
 from autobct.tuning.units.price import Price, parse_price

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from autobct.belief.arrays import whole_number
 from autobct.tuning.decide.policy import Policy
+from autobct.tuning.decide.search import THOROUGH
 from autobct.tuning.keywords import (
     Direction,
     LimitKeywords,
@@ -18,7 +19,6 @@ from autobct.tuning.keywords import (
 )
 from autobct.tuning.problem import ScaledProblem, problem_of
 from autobct.tuning.settings import settings_of
-from autobct.tuning.space.candidates import THOROUGH
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.limits import Limits
 from autobct.tuning.units.price import Price

@@ -12,14 +12,13 @@ from autobct.tuning.decide.default_policy import chosen_policy, default_policy, 
 from autobct.tuning.decide.explain import Explanation, explained
 from autobct.tuning.decide.forecast import Forecast, forecast
 from autobct.tuning.decide.position import Position, decide
-from autobct.tuning.decide.search import searched
-from autobct.tuning.decide.standing import Candidates, position_of, reason_to_stop
+from autobct.tuning.decide.search import Candidates, searched
+from autobct.tuning.decide.standing import position_of, reason_to_stop
 from autobct.tuning.decide.waiting import Waiting, first_of_several
-from autobct.tuning.guard import Guard, changing, reading
+from autobct.tuning.guard import Guard, changing, reading, usual_errors_in
 from autobct.tuning.history import Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.memory import Memory, check_control, run_told
-from autobct.tuning.numerics import usual_errors_in
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.remembered import Remembered
 from autobct.tuning.result import Result, result_of

@@ -16,9 +16,10 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.decide.excluded import Mask
 from autobct.tuning.model.opinion import REALISED
 from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.units.limits import Left, Mask
+from autobct.tuning.units.limits import Left
 from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
 from autobct.value.state import Opinion, State

@@ -1,19 +1,130 @@
-"""The search for candidates, made anew for every decision: around the best models, then around what promises most."""
+"""The candidates of one decision, what it needs of them, and the search for them, made anew for every decision.
+
+An even spread (`space.candidates`), then a search of the expected improvement per price: around the best models, and
+around the candidates that promise most.  All are controls of values that exist: a whole number's coordinate is that of
+the whole number.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices
+from autobct.belief.arrays import Array, Indices, distinct
+from autobct.belief.gaussian import Belief, Seen
+from autobct.belief.model import noise_at
 from autobct.tuning.decide.position import Position, assessed
-from autobct.tuning.decide.standing import Candidates, kept, view
-from autobct.tuning.memory import Memory
-from autobct.tuning.model.feasibility import chances
-from autobct.tuning.space.candidates import PROMISING, THOROUGH, around, distinct
+from autobct.tuning.memory import Memory, place_of
+from autobct.tuning.model.opinion import chances
+from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.space.parameter import Categorical, Float, Int, tuned
+from autobct.tuning.space.space import Space
 from autobct.value.assessment import by_ei_per_cost
-from autobct.value.state import keep
+from autobct.value.simulate import KEPT
+from autobct.value.state import State, keep
+
+AROUND = 150
+"""Controls around the best few models, and again around the most promising candidates."""
+
+PROMISING = 5
+"""Candidates that are looked at more closely."""
+
+REFINEMENTS = 2
+"""How often: the first time around the most promising of all, then around the most promising of what that found."""
+
+THOROUGH = AROUND, REFINEMENTS
+"""The effort of a tuner's own search."""
+_STEPS = np.array([0.05, 0.15, 0.4])  # how far from a good control one looks
+_TURNED = 0.35  # share of the parameters that are changed at once, at least about one and a half of them
+_OTHER = 0.2  # share of looks at which a category is changed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The candidates of one decision, and what it needs of them.
+
+    problem:   with their controls, (G, p)
+    features:  of score and cost, (G, J) each;  noise: of score and cost, (G,) each
+    places:    place of a control -> its index
+    """
+
+    problem: ScaledProblem
+    features: tuple[Array, Array]
+    noise: tuple[Array, Array]
+    places: Mapping[bytes, int]
+
+    @classmethod
+    def of(cls, problem: ScaledProblem) -> Candidates:
+        """Those of a problem."""
+        model, controls = problem.prior.model, problem.controls
+        places: dict[bytes, int] = {}
+        for index, control in enumerate(controls):
+            places.setdefault(place_of(control), index)
+        return cls(
+            problem,
+            (model.score_basis(controls), model.cost_basis(controls)),
+            (
+                noise_at(model.score_noise, controls, "score_noise"),
+                noise_at(model.cost_noise, controls, "cost_noise"),
+            ),
+            places,
+        )
+
+    def with_those(self, controls: Sequence[Array]) -> Candidates:
+        """And these, where they are not among them."""
+        more = {place: control for control in controls if (place := place_of(control)) not in self.places}
+        if not more:
+            return self
+        new = Candidates.of(replace(self.problem, controls=np.stack(list(more.values()))))
+        size = len(self.problem.controls)
+        return Candidates(
+            replace(self.problem, controls=np.concatenate([self.problem.controls, new.problem.controls])),
+            (_stacked(self.features[0], new.features[0]), _stacked(self.features[1], new.features[1])),
+            (_stacked(self.noise[0], new.noise[0]), _stacked(self.noise[1], new.noise[1])),
+            {**self.places, **{place: size + index for place, index in new.places.items()}},
+        )
+
+    def excluded(self, memory: Memory) -> Indices:
+        """Those whose run failed."""
+        found = [index for place, index in self.places.items() if place in memory.excluded] if memory.excluded else []
+        return np.array(sorted(found), dtype=np.intp)
+
+    def under_way(self, memory: Memory) -> list[int]:
+        """Those whose run has no outcome yet, in the order in which they were asked for."""
+        return [self.places[place_of(train.control)] for train in memory.pending.values()]
+
+    def finished(self, memory: Memory) -> list[int]:
+        """Those with a model that may be returned, in order of training."""
+        return [self.places[place] for place in memory.finished]
+
+
+def _stacked(first: Array, second: Array) -> Array:
+    return np.concatenate([first, second])
+
+
+def kept(memory: Memory, candidates: Candidates, trained: Sequence[int]) -> Indices:
+    """Which of the trained candidates a lookahead follows: the last, or with recall the best few as believed."""
+    if not memory.problem.terms.recall or len(trained) <= 1:
+        return np.array(trained[-1:], dtype=np.intp)
+    indices = np.array(list(dict.fromkeys(trained)), dtype=np.intp)
+    means = candidates.features[0][indices] @ memory.known.belief.score.mean
+    return indices[np.argsort(-means, kind="stable")[:KEPT]]
+
+
+def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices) -> State:
+    """The belief at some of the candidates, with no model trained."""
+    (score, cost), (score_noise, cost_noise) = candidates.features, candidates.noise
+    none = np.empty(0, dtype=np.intp)
+    learned = memory.known.evidence
+    return State(
+        score=Seen(belief.score, score[shown]),
+        cost=Seen(belief.cost, cost[shown]),
+        score_noise=score_noise[shown] if learned is None else np.full(len(shown), learned.misfit.total),
+        cost_noise=cost_noise[shown],
+        kept=none,
+    )
 
 
 def searched(
@@ -65,3 +176,33 @@ def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
 def _with_more(found: Candidates, best: Array, size: int, rng: np.random.Generator) -> Candidates:
     """So many more candidates, around the best ones, (b, p)."""
     return found.with_those(list(around(found.problem.space, best, rng=rng, size=size)))
+
+
+def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = AROUND) -> Array:
+    """Controls near each of some good ones.  best: (b, p) -> (size, p)."""
+    varied = tuned(space.parameters)
+    base = np.repeat(best, -(-size // len(best)), axis=0)[:size]
+    turned = rng.random((size, len(varied))) < max(_TURNED, 1.5 / len(varied))
+    moves = rng.choice(_STEPS, (size, 1)) * rng.standard_normal((size, len(varied)))
+    others = rng.random((size, len(varied), 2))
+    found, at = base.copy(), 0
+    for j, parameter in enumerate(varied):
+        if isinstance(parameter, Categorical):
+            choices = slice(at, at + parameter.count)
+            other = np.eye(parameter.count)[(others[:, j, 1] * parameter.count).astype(np.intp)]
+            unset = base[:, choices].max(axis=1, keepdims=True) < 1.0  # it did not exist there
+            found[:, choices] = np.where((others[:, j, :1] < _OTHER) | unset, other, base[:, choices])
+        else:
+            found[:, at] = snapped(parameter, np.clip(base[:, at] + turned[:, j] * moves[:, j], 0.0, 1.0))
+        at += parameter.count if isinstance(parameter, Categorical) else 1
+    return space.realized(found)
+
+
+def snapped(parameter: Float | Int, coordinates: Array) -> Array:
+    """Coordinates of the nearest values that exist.  (n,) -> (n,)."""
+    if parameter.count is None:
+        return np.asarray(np.round(coordinates, 12))
+    if isinstance(parameter, Int) and parameter.log:
+        values = np.rint(parameter.low * np.exp(np.log(parameter.high / parameter.low) * coordinates))
+        return np.array([parameter.to_unit(int(v)) for v in np.clip(values, parameter.low, parameter.high)])
+    return np.asarray(np.rint(coordinates * (parameter.count - 1)) / (parameter.count - 1))

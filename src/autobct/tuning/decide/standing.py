@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices
-from autobct.belief.gaussian import Belief, Seen
-from autobct.belief.model import anticipate, gains, noise_at
+from autobct.belief.arrays import Array, Indices, distinct
+from autobct.belief.gaussian import Belief
+from autobct.belief.model import anticipate, gains
 from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.decide.excluded import certain_at, nearest_allowed
+from autobct.tuning.decide.excluded import (
+    FIRST_OVER,
+    LATER_OVER,
+    certain_at,
+    costs_at,
+    fits,
+    is_last,
+    nearest_allowed,
+    tightest,
+)
 from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.decide.possible_outcomes import after_outcomes
+from autobct.tuning.decide.search import Candidates, kept, view
 from autobct.tuning.decide.waiting import with_covered
 from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
-from autobct.tuning.model.estimate import score_at, to_scores
-from autobct.tuning.model.feasibility import chances
-from autobct.tuning.model.opinion import OTHERS, REALISED
+from autobct.tuning.model.opinion import OTHERS, REALISED, chances
+from autobct.tuning.model.posterior import score_at, to_scores
 from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.space.candidates import distinct
-from autobct.tuning.units.limits import FIRST_OVER, LATER_OVER, Left, Limits, costs_at, fits, is_last, tightest
+from autobct.tuning.units.limits import Left, Limits
 from autobct.value.assessment import by_ei_per_cost
-from autobct.value.simulate import KEPT
 from autobct.value.state import Opinion, State, keep
 
 RESOLUTION = 0.005
@@ -36,98 +42,12 @@ _FAILURES = 16  # among the last so many runs are of interest
 _PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """The candidates of one decision, and what it needs of them.
-
-    problem:   with their controls, (G, p)
-    features:  of score and cost, (G, J) each;  noise: of score and cost, (G,) each
-    places:    place of a control -> its index
-    """
-
-    problem: ScaledProblem
-    features: tuple[Array, Array]
-    noise: tuple[Array, Array]
-    places: Mapping[bytes, int]
-
-    @classmethod
-    def of(cls, problem: ScaledProblem) -> Candidates:
-        """Those of a problem."""
-        model, controls = problem.prior.model, problem.controls
-        places: dict[bytes, int] = {}
-        for index, control in enumerate(controls):
-            places.setdefault(place_of(control), index)
-        return cls(
-            problem,
-            (model.score_basis(controls), model.cost_basis(controls)),
-            (
-                noise_at(model.score_noise, controls, "score_noise"),
-                noise_at(model.cost_noise, controls, "cost_noise"),
-            ),
-            places,
-        )
-
-    def with_those(self, controls: Sequence[Array]) -> Candidates:
-        """And these, where they are not among them."""
-        more = {place: control for control in controls if (place := place_of(control)) not in self.places}
-        if not more:
-            return self
-        new = Candidates.of(replace(self.problem, controls=np.stack(list(more.values()))))
-        size = len(self.problem.controls)
-        return Candidates(
-            replace(self.problem, controls=np.concatenate([self.problem.controls, new.problem.controls])),
-            (_stacked(self.features[0], new.features[0]), _stacked(self.features[1], new.features[1])),
-            (_stacked(self.noise[0], new.noise[0]), _stacked(self.noise[1], new.noise[1])),
-            {**self.places, **{place: size + index for place, index in new.places.items()}},
-        )
-
-    def excluded(self, memory: Memory) -> Indices:
-        """Those whose run failed."""
-        found = [index for place, index in self.places.items() if place in memory.excluded] if memory.excluded else []
-        return np.array(sorted(found), dtype=np.intp)
-
-    def under_way(self, memory: Memory) -> list[int]:
-        """Those whose run has no outcome yet, in the order in which they were asked for."""
-        return [self.places[place_of(train.control)] for train in memory.pending.values()]
-
-    def finished(self, memory: Memory) -> list[int]:
-        """Those with a model that may be returned, in order of training."""
-        return [self.places[place] for place in memory.finished]
-
-
-def _stacked(first: Array, second: Array) -> Array:
-    return np.concatenate([first, second])
-
-
-def kept(memory: Memory, candidates: Candidates, trained: Sequence[int]) -> Indices:
-    """Which of the trained candidates a lookahead follows: the last, or with recall the best few as believed."""
-    if not memory.problem.terms.recall or len(trained) <= 1:
-        return np.array(trained[-1:], dtype=np.intp)
-    indices = np.array(list(dict.fromkeys(trained)), dtype=np.intp)
-    means = candidates.features[0][indices] @ memory.known.belief.score.mean
-    return indices[np.argsort(-means, kind="stable")[:KEPT]]
-
-
 def incumbent_score(memory: Memory) -> float | None:
     """The believed score of the model that would be returned now, in the user's units; None if there is none."""
     place = memory.returned
     if place is None:
         return None
     return float(memory.problem.score_scale.to_raw(float(score_at(memory.known, memory.control(place)[None])[0])))
-
-
-def view(memory: Memory, candidates: Candidates, belief: Belief, shown: Indices) -> State:
-    """The belief at some of the candidates, with no model trained."""
-    (score, cost), (score_noise, cost_noise) = candidates.features, candidates.noise
-    none = np.empty(0, dtype=np.intp)
-    learned = memory.known.evidence
-    return State(
-        score=Seen(belief.score, score[shown]),
-        cost=Seen(belief.cost, cost[shown]),
-        score_noise=score_noise[shown] if learned is None else np.full(len(shown), learned.misfit.total),
-        cost_noise=cost_noise[shown],
-        kept=none,
-    )
 
 
 def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = None) -> State:
@@ -139,7 +59,7 @@ def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = 
     followed = kept(memory, candidates, [*candidates.finished(memory), *candidates.under_way(memory)])
     if excluded is None:
         excluded = candidates.excluded(memory)
-    alike = nearest_allowed(problem.controls, excluded)
+    alike = nearest_allowed(problem.controls, excluded) if excluded.size else np.arange(len(problem.controls))
     alike[followed] = followed
     state = view(memory, candidates, belief, alike)
     known = [int(index) for index in followed if index in excluded]
@@ -161,7 +81,7 @@ def position_of(
     covered:  how much of its cost is paid for anyway, in units of raw cost
     second:   whether other surrogates are asked as well, where the default surrogate is
     """
-    left = tightest(left, _budget(memory, max_cost))
+    left = left if max_cost is None else tightest(left, _budget(memory, max_cost))
     state, problem = state_of(memory, candidates), candidates.problem
     size = len(problem.controls)
     excluded, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
@@ -181,7 +101,7 @@ def position_of(
     asked = others(problem) if second else ()
     state = replace(state, others=asked, realised=1.0 if second and not asked else _realised(problem))
     return Position(
-        problem=with_covered(problem, covered),
+        problem=with_covered(problem, covered) if covered else problem,
         state=state,
         excluded=excluded,
         last=last,
@@ -267,10 +187,8 @@ def is_failing(memory: Memory) -> bool:
     return len(last) == _PATIENCE and all(run.error is not None for run in last)
 
 
-def _budget(memory: Memory, max_cost: float | None) -> Left | None:
+def _budget(memory: Memory, max_cost: float) -> Left:
     """What max_cost leaves after all runs, those under way as expected."""
-    if max_cost is None:
-        return None
     under_way = math.fsum(train.expected_cost for train in memory.pending.values())
     return Left(max_cost - memory.total_cost - under_way, "max_cost")
 

@@ -1,4 +1,6 @@
-"""The model alarm: observations that are implausible under the belief, with a known rate of false alarms.
+"""What there is to say of a run: a note where it left a range, and the model alarm, with a known rate of false ones.
+
+The alarm is about observations that are implausible under the belief.
 
 Under the model the standardised surprise of every run, z = (observed - predicted) / standard deviation, is a standard
 normal, independent of all before.  Real surfaces have more outliers, so the alarm allows for those of Student's t with
@@ -14,6 +16,7 @@ finished run, where nobody stated the range, as that run is what sets it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -21,10 +24,12 @@ import numpy as np
 
 from autobct.belief.model import noise_at, predict
 from autobct.deprecation import renamed
-from autobct.tuning.history import Run
-from autobct.tuning.model.estimate import to_scores
-from autobct.tuning.model.posterior import Learned, score_learned
+from autobct.tuning.history import Note, Run
+from autobct.tuning.model.posterior import Learned, score_learned, to_scores
 from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.units.price_sides import PERCENTAGE
+from autobct.tuning.units.ranges import DIVERGED, FAR_OFF, TELLING
+from autobct.tuning.units.scale import Scale
 
 FALSE_ALARMS = 0.01
 """Probability of an alarm, ever, in a tuning for which the model holds."""
@@ -33,6 +38,8 @@ _WIDER = 3.0  # surprises so many times as large are what the test looks for
 _FREEDOM = 8.0  # degrees of freedom of the surprises that are allowed for, see docs/decisions/model-alarm.md
 _MOST = 30.0  # a surprise beyond is "very far"
 _ONE_RUN = 200.0  # likelihood ratio of one score at most, where runs tell how far scores differ: a hill after a plateau
+
+_NARROWER = 0.1  # of the stated unit: a scale so much smaller was learned as the range was too wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +184,80 @@ def _alarm(
 
 def _sd(var: object) -> float:
     return math.sqrt(float(var))  # type: ignore[arg-type]  # a NumPy scalar
+
+
+def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]) -> list[Note]:
+    """What there is to say of ranges that this run has left, the first time only.
+
+    problem: with the ranges that this run shows;  number: the run's place in the history;  told: notes before
+    """
+    said = {note.about for note in told}
+    found = {"score": _of_score(problem, run), "width": _of_width(problem, run), "cost": _of_cost(problem, run)}
+    found["price"] = _of_price(problem, run)
+    return [
+        Note(number, about, f"Run {run.trial + 1} {text}.")
+        for about, text in found.items()
+        if text and about not in said
+    ]
+
+
+def _of_score(problem: ScaledProblem, run: Run) -> str:
+    """What to say of a score outside the range that was stated or is usual; nothing if it is inside."""
+    stated, scale = problem.stated, problem.stated.score_scale
+    if run.score is None or stated.fixed[0] or 0.0 <= round(scale.to_model(run.score), 9) <= 1.0:
+        return ""
+    now = round(problem.score_scale.to_model(run.score), 9)
+    if now < 1.0 - DIVERGED:
+        return f"scored {run.score:.4g}, far from all others; it only counts as a bad score"
+    if not 0.0 <= now <= 1.0:
+        return (
+            f"scored {run.score:.4g}, outside {_ends(problem.score_scale)}, the range found in the first {TELLING} runs"
+        )
+    name = "score_range=" if stated.score_known else ""
+    return f"scored {run.score:.4g}, outside {name}{_ends(scale)}: {_now(problem.score_scale)}"
+
+
+def _of_width(problem: ScaledProblem, run: Run) -> str:
+    """What to say where the scores have shown that the range is much too wide; nothing otherwise."""
+    stated, now = problem.stated, problem.score_scale
+    if run.score is None or stated.fixed[0] or now.unit > _NARROWER * stated.score_scale.unit:
+        return ""
+    if not 0.0 <= float(stated.score_scale.to_model(run.score)) <= 1.0:
+        return ""
+    name = "score_range=" if stated.score_known else "the default range "
+    wide = f"{name}{_ends(stated.score_scale)} is far too wide for the scores so far"
+    return f"scored {run.score:.4g}, and {wide}: {_now(now)}"
+
+
+def _of_price(problem: ScaledProblem, run: Run) -> str:
+    """What to say of a price in percent when a score looks like a percentage; nothing otherwise."""
+    if run.score is None or problem.stated.score_known:
+        return ""
+    if not (problem.price.percent and abs(run.score) >= PERCENTAGE):
+        return ""
+    points = replace(problem.price, score=100.0 * problem.price.score)
+    return f"scored {run.score:.4g}, but the price counts 1% as 0.01; write '{points}' if scores are percentages"
+
+
+def _of_cost(problem: ScaledProblem, run: Run) -> str:
+    """What to say of a cost outside the range that was stated or far from the guess; nothing if it is neither."""
+    stated = problem.stated
+    if run.score is None or stated.fixed[1]:
+        return ""
+    if isinstance(stated.cost_range, tuple):
+        low, high = stated.cost_range
+        wider = f"({min(low, run.cost):.4g}, {max(high, run.cost):.4g})"
+        left = f"cost {run.cost:.4g}, outside cost_range=({low:g}, {high:g}): the range is now {wider}"
+        return "" if low <= run.cost <= high else left
+    guess = stated.cost_guess * problem.score_scale.unit
+    if abs(math.log(max(run.cost, 1e-300)) - math.log(guess)) <= FAR_OFF:  # their quotient may be zero
+        return ""
+    return f"cost {run.cost:.4g}, far from the {guess:.2g} guessed from the price. Set cost_range if you know it"
+
+
+def _ends(scale: Scale) -> str:
+    return f"({scale.low:.4g}, {scale.high:.4g})"
+
+
+def _now(scale: Scale) -> str:
+    return f"the range is now {_ends(scale)} and adapts to the observed scores"

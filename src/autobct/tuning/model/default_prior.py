@@ -10,7 +10,7 @@ from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.prior import Expectations, Prior, default_prior
 from autobct.belief.surrogate.learning import Growth, Habits, learning_prior
 from autobct.tuning.space.hints import Hints
-from autobct.tuning.space.parameter import Categorical, Int, Parameter
+from autobct.tuning.space.parameter import Categorical, Int, Parameter, tuned
 from autobct.tuning.space.space import Space
 
 _ELASTICITY, _ELASTICITY_SD = 0.5, 0.45  # of the cost in a whole number: trees, layers, units and the like
@@ -30,11 +30,11 @@ def first_belief(space: Space, expected: Expectations, hints: Hints, *, learning
     """The belief before any run.  learning: one that learns its scale, or else the paper's fixed scale."""
     if not learning:
         return default_prior(basis_for(space), expected)
-    tuned = [parameter for parameter in space.parameters if parameter.count != 1]
-    choices = tuple(p.count if isinstance(p, Categorical) else 0 for p in tuned)
+    varied = tuned(space.parameters)
+    choices = tuple(p.count if isinstance(p, Categorical) else 0 for p in varied)
     unknown = expected.cost_level == 0.0
     level = expected.cost_level + (_SMALL if unknown else 0.0)
-    growths = tuple(growth_of(p, known=i in hints.growing, usual=hints.usual) for i, p in enumerate(tuned))
+    growths = tuple(growth_of(p, known=i in hints.growing, usual=hints.usual) for i, p in enumerate(varied))
     habits = HABITS if hints.usual else replace(HABITS, bump=0.0)
     return _learning(choices, growths, level, expected.cost_spread, hints, habits)
 

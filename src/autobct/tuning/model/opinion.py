@@ -1,4 +1,4 @@
-"""The seam of surrogates: what models of score and cost other than the belief expect of a run at each candidate.
+"""The seam of surrogates: what models other than the belief expect of a run at each candidate, and its feasibility.
 
 The belief, an ensemble of surfaces or a Kalman filter, is kept in memory and looked ahead with; it joins them as
 `value.acquisition.BeliefPredictive`.  Expected improvements are averaged, and costs by their geometric mean.
@@ -19,9 +19,9 @@ from autobct.belief.surrogate.predictive import NetworkPosterior, Shown
 from autobct.maps.surrogates import shipped_surrogate
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.space.parameter import Categorical, Int
+from autobct.tuning.space.parameter import Categorical, Int, tuned
 from autobct.tuning.space.space import Space
-from autobct.tuning.units.farfetched import plausible_costs
+from autobct.tuning.units.ranges import FAR_COST
 from autobct.value.state import Opinion
 
 REALISED = 0.4
@@ -30,6 +30,13 @@ REALISED = 0.4
 _BEST, _LATEST = 16, 44  # of very many runs the network is shown so many
 _LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which the network is not asked
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
+
+_FINISHES = 0.9  # before anything is known
+_SPREAD, _NOISE = 0.25, 0.05  # variances: of the probability over the cube, and of what nothing explains
+_LENGTH = 0.3  # of the unit interval over which one parameter makes a difference
+_LOOKED_AT = 256  # runs that are looked at
+_LOWEST_CHANCE, _HIGHEST = 0.02, 0.99
+_LOG_LEAST = np.log(1e-6)  # of what two runs that differ in one parameter have in common
 
 
 class Surrogate(Protocol):
@@ -74,7 +81,7 @@ OTHERS: tuple[Surrogate, ...] = (NetworkSurrogate(),)
 def layout_of(space: Space, growing: Sequence[int] = ()) -> Layout:
     """What is known of every coordinate.  growing: parameters that are said to increase cost, among those tuned."""
     facts: list[tuple[float, ...]] = []
-    for position, parameter in enumerate(p for p in space.parameters if p.count != 1):
+    for position, parameter in enumerate(tuned(space.parameters)):
         if isinstance(parameter, Categorical):
             facts += [(0.0, 1.0, 0.0, 0.0, 0.0)] * parameter.count
             continue
@@ -91,12 +98,11 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
     costs = plausible_costs(runs)
     costs = np.maximum(costs, max(_CHEAPEST * float(costs.max()), 1e-12))
     chosen = _few(scores)
-    price = problem.price.per_cost / problem.score_scale.unit
     return Shown(
         controls=np.stack([runs[index].control for index in chosen]),
         scores=scores[chosen],
         costs=costs[chosen],
-        price=price,
+        price=problem.per_cost,
         ends=_ends(problem),
         guess=_guess(problem),
         widest=1.0,  # the range of scores, stated or as the runs have shown it
@@ -126,7 +132,7 @@ def _guess(problem: ScaledProblem) -> Array | None:
     if not hints.guess:
         return None
     places, coordinates = dict(hints.guess), list[float]()
-    for position, parameter in enumerate(p for p in problem.space.parameters if p.count != 1):
+    for position, parameter in enumerate(tuned(problem.space.parameters)):
         place = places.get(position)
         if isinstance(parameter, Categorical):
             share = 1.0 / parameter.count
@@ -146,3 +152,43 @@ def _anticipated(posterior: NetworkPosterior, under_way: Array) -> Shown:
         scores=np.append(shown.scores, scores),
         costs=np.append(shown.costs, costs),
     )
+
+
+def plausible_costs(history: Sequence[Run]) -> Array:
+    """The costs of runs (n,), some of which finished; a farfetched one counts as the largest that is not."""
+    costs = np.array([run.cost for run in history])
+    largest = max(run.cost for run in history if run.score is not None)
+    return np.where(costs > FAR_COST * max(largest, 1e-300), largest, costs)
+
+
+def chances(space: Space, controls: Array, history: Sequence[Run]) -> Array | None:
+    """Feasibility: probability that a run at each control finishes, (G,); None if none has failed so far.
+
+    Failures have causes, so what failed runs have in common is avoided.  A Gaussian belief about the indicator of
+    success: half of it smooth in all parameters at once, half a sum over them, so that two failures with the same
+    choice of a category are enough to leave that choice alone.  controls: (G, p)
+    """
+    runs = history[-_LOOKED_AT:]
+    if all(run.score is not None for run in runs):
+        return None
+    finished = np.array([run.score is not None for run in runs], dtype=float)
+    tried = np.stack([run.control for run in runs])
+    cov = _alike(space, tried, tried) + _NOISE * np.eye(len(runs))
+    found = _FINISHES + _alike(space, controls, tried) @ np.linalg.solve(cov, finished - _FINISHES)
+    return np.clip(found, _LOWEST_CHANCE, _HIGHEST)
+
+
+def _alike(space: Space, one: Array, two: Array) -> Array:
+    """Covariance of the success at controls (a, p) and (b, p).  (a, b)."""
+    alone, together = np.zeros((len(one), len(two))), np.zeros((len(one), len(two)))
+    for i in space.numeric:
+        exponent = -0.5 * np.square((one[:, None, i] - two[:, i]) / _LENGTH)
+        alone += np.exp(exponent)
+        together += np.maximum(exponent, _LOG_LEAST)
+    for group in map(list, space.groups):
+        shared = one[:, group] @ two[:, group].T
+        alone += shared
+        together += np.log(np.maximum(shared, np.exp(_LOG_LEAST)))
+    count = len(space.numeric) + len(space.groups)
+    # the more parameters, the farther a joint effect reaches in each
+    return np.asarray(0.5 * _SPREAD * (alone / count + np.exp(together / np.sqrt(count))))

@@ -26,8 +26,7 @@ from autobct.belief.surrogate.ensemble import (
 )
 from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.units.farfetched import FAR_COST
-from autobct.tuning.units.ranges import DIVERGED, HOPELESS, TELLING, shown
+from autobct.tuning.units.ranges import DIVERGED, FAR_COST, HOPELESS, TELLING, shown
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
 _BEST = 128  # scores that are remembered: the best of them says which have diverged
@@ -221,3 +220,53 @@ def _may_move(known: Learned, run: Run) -> bool:
 def _score(run: Run) -> float:
     assert run.score is not None
     return run.score
+
+
+def estimated_score(known: Learned, control: Array) -> float:
+    """The estimated score at a control (p,), in the user's units: see `score_at`."""
+    return float(_shown(known, score_at(known, control[None]))[0])
+
+
+def score_at(known: Learned, controls: Array) -> Array:
+    """Estimates at controls (n, p), in model units: what the surfaces say, and at trained controls what was measured.
+
+    (n,).  See `belief.surrogate.ensemble.Misfit`.
+    """
+    learned = np.asarray(known.problem.prior.model.score_basis(controls) @ known.belief.score.mean)
+    surface = known.compression.undone(learned)
+    if known.evidence is None:
+        return surface
+    found = [known.measured.get(control.tobytes(), (0, 0.0)) for control in controls]
+    runs, scores = np.array(found, dtype=float).reshape(-1, 2).T
+    return np.asarray(surface + known.evidence.misfit.weight(runs) * (scores - surface))
+
+
+def to_scores(known: Learned, learned: Array) -> Array:
+    """Scores as they are learned, of any shape, in the user's units and within what scores can be.
+
+    Scores that diverged were learned as `DIVERGED` ranges below the best, so no estimate is lower than that.
+    """
+    return _shown(known, known.compression.undone(learned))
+
+
+def _shown(known: Learned, scores: Array) -> Array:
+    """Scores in model units, in the user's and within what scores can be."""
+    if known.evidence is not None and known.scores:
+        scores = np.maximum(scores, max(known.scores.values()) - DIVERGED)
+    scale, (low, high) = known.problem.score_scale, score_bounds(known.problem)
+    scores_seen = known.scores.values()  # a scale rises or falls, so that the ends of them are the ends in raw units
+    seen = [float(scale.to_raw(end)) for end in (min(scores_seen), max(scores_seen))] if scores_seen else []
+    return np.clip(scale.to_raw(np.asarray(scores)), min([low, *seen]), max([high, *seen]))
+
+
+def score_bounds(problem: ScaledProblem) -> tuple[float, float]:
+    """The lowest and highest possible score in the user's units: the ends of the range that no run has left.
+
+    There are none where units are the user's own (a prior, or a scale instead of a range), and none under the paper's
+    prior of a known scale, whose scores are Gaussian and whose values count on that.
+    """
+    stated, now = problem.stated, problem.score_scale
+    if stated.fixed[0] or problem.prior.ensemble is None:
+        return -np.inf, np.inf
+    low = now.low if now.low == stated.score_scale.low else -np.inf
+    return low, now.high if now.high == stated.score_scale.high else np.inf

@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices
+from autobct.belief.arrays import Array, Indices, distinct
 from autobct.belief.basis import Basis
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import Prior
 from autobct.tuning.memory import Memory
 from autobct.tuning.model.posterior import Learned
-from autobct.tuning.space.candidates import distinct
 
 __all__ = ["MOST", "SEARCHED", "few", "thinned", "with_few_candidates"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.belief.model import noise_at
 from autobct.belief.surrogate.ensemble import MOST
-from autobct.tuning.model.estimate import score_bounds, score_noise_at, to_scores
-from autobct.tuning.model.posterior import Learned
+from autobct.tuning.model.estimate import score_noise_at
+from autobct.tuning.model.posterior import Learned, score_bounds, to_scores
 
 __all__ = ["DrawnTruth", "drawn_truths"]
 

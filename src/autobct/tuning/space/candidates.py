@@ -1,6 +1,4 @@
-"""Candidates in more than two dimensions: an even spread, and clouds around the best, renewed with every run.
-
-Around the best models, and around the candidates that promise most: a search of the expected improvement per price.
+"""Candidates in more than two dimensions: an even spread over the cube, from which a search begins (`decide.search`).
 
 All are controls of values that exist: a whole number's coordinate is that of the whole number.
 """
@@ -12,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, distinct
 from autobct.belief.basis import kronecker
 from autobct.tuning.space.hints import NOTHING, Hints
-from autobct.tuning.space.parameter import Categorical, Float, Int
+from autobct.tuning.space.parameter import Categorical, Float, Int, tuned
 from autobct.tuning.space.row_table import MOST_ROWS, Table
 from autobct.tuning.space.space import Space
 
@@ -28,23 +26,8 @@ FEW = 128
 SPREAD = 400
 """Controls that spread over the cube; a third of them over its middle, where the best is more often than in corners."""
 
-AROUND = 150
-"""Controls around the best few models, and again around the most promising candidates."""
-
-PROMISING = 5
-"""Candidates that are looked at more closely."""
-
-REFINEMENTS = 2
-"""How often: the first time around the most promising of all, then around the most promising of what that found."""
-
-THOROUGH = AROUND, REFINEMENTS
-"""The effort of a tuner's own search."""
-
 _CHEAP = (0.35, 0.2, 0.05)  # where whole numbers are put, all others at the centre: small is cheap
 _MIDDLE = 0.6  # size of the middle
-_STEPS = np.array([0.05, 0.15, 0.4])  # how far from a good control one looks
-_TURNED = 0.35  # share of the parameters that are changed at once, at least about one and a half of them
-_OTHER = 0.2  # share of looks at which a category is changed
 
 
 def refinable(space: Space) -> bool:
@@ -58,56 +41,17 @@ def refinable(space: Space) -> bool:
 
 def spread(space: Space, hints: Hints = NOTHING, size: int = SPREAD) -> Array:
     """Centre, cheaper centres, all with what was guessed, then an even spread.  (G, p), no two alike."""
-    guessed = {which: _uniform(_tuned(space)[which], place) for which, place in hints.guess}
-    middles = [[low if isinstance(p, Int) else 0.5 for p in _tuned(space)] for low in _CHEAP]
+    guessed = {which: _uniform(tuned(space.parameters)[which], place) for which, place in hints.guess}
+    middles = [[low if isinstance(p, Int) else 0.5 for p in tuned(space.parameters)] for low in _CHEAP]
     centre, *cheap = (
         drawn_at(space, [guessed.get(which, u) for which, u in enumerate(middle)])
-        for middle in ([0.5] * len(_tuned(space)), *middles)
+        for middle in ([0.5] * len(tuned(space.parameters)), *middles)
     )
-    points = kronecker(size, len(_tuned(space)))
-    inner = np.array([not isinstance(p, Categorical) for p in _tuned(space)])
+    points = kronecker(size, len(tuned(space.parameters)))
+    inner = np.array([not isinstance(p, Categorical) for p in tuned(space.parameters)])
     middle = slice(size // 3)
     points[middle] = np.where(inner, 0.5 + _MIDDLE * (points[middle] - 0.5), points[middle])
     return distinct(space.realized(np.stack([centre, *cheap, *(drawn_at(space, point) for point in points.tolist())])))
-
-
-def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = AROUND) -> Array:
-    """Controls near each of some good ones.  best: (b, p) -> (size, p)."""
-    tuned = _tuned(space)
-    base = np.repeat(best, -(-size // len(best)), axis=0)[:size]
-    turned = rng.random((size, len(tuned))) < max(_TURNED, 1.5 / len(tuned))
-    moves = rng.choice(_STEPS, (size, 1)) * rng.standard_normal((size, len(tuned)))
-    others = rng.random((size, len(tuned), 2))
-    found, at = base.copy(), 0
-    for j, parameter in enumerate(tuned):
-        if isinstance(parameter, Categorical):
-            choices = slice(at, at + parameter.count)
-            other = np.eye(parameter.count)[(others[:, j, 1] * parameter.count).astype(np.intp)]
-            unset = base[:, choices].max(axis=1, keepdims=True) < 1.0  # it did not exist there
-            found[:, choices] = np.where((others[:, j, :1] < _OTHER) | unset, other, base[:, choices])
-        else:
-            found[:, at] = snapped(parameter, np.clip(base[:, at] + turned[:, j] * moves[:, j], 0.0, 1.0))
-        at += parameter.count if isinstance(parameter, Categorical) else 1
-    return space.realized(found)
-
-
-def snapped(parameter: Float | Int, coordinates: Array) -> Array:
-    """Coordinates of the nearest values that exist.  (n,) -> (n,)."""
-    if parameter.count is None:
-        return np.asarray(np.round(coordinates, 12))
-    if isinstance(parameter, Int) and parameter.log:
-        values = np.rint(parameter.low * np.exp(np.log(parameter.high / parameter.low) * coordinates))
-        return np.array([parameter.to_unit(int(v)) for v in np.clip(values, parameter.low, parameter.high)])
-    return np.asarray(np.rint(coordinates * (parameter.count - 1)) / (parameter.count - 1))
-
-
-def distinct(controls: Sequence[Array] | Array) -> Array:
-    """No two alike, in their order."""
-    return np.stack(list({control.tobytes(): control for control in controls}.values()))
-
-
-def _tuned(space: Space) -> list[Float | Int | Categorical]:
-    return [parameter for parameter in space.parameters if parameter.count != 1]
 
 
 def _uniform(parameter: Float | Int | Categorical, place: float) -> float:
@@ -125,7 +69,7 @@ def _uniform(parameter: Float | Int | Categorical, place: float) -> float:
 def drawn_at(space: Space, point: Sequence[float]) -> Array:
     """The control whose parameters are drawn by uniforms."""
     parts: list[float] = []
-    for parameter, u in zip(_tuned(space), point, strict=True):
+    for parameter, u in zip(tuned(space.parameters), point, strict=True):
         if isinstance(parameter, Categorical):
             chosen = min(int(u * parameter.count), parameter.count - 1)
             parts += [float(choice == chosen) for choice in range(parameter.count)]

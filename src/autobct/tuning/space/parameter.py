@@ -26,7 +26,7 @@ from autobct.tuning.space.parameter_checks import (
     whole,
 )
 
-__all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of"]
+__all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of", "tuned"]
 
 Number = TypeVar("Number", int, float)
 
@@ -203,6 +203,11 @@ class Categorical:
 
 
 Parameter = Float | Int | Categorical
+
+
+def tuned(parameters: Sequence[Parameter]) -> list[Parameter]:
+    """Those with more than one value: each has its coordinates in a control."""
+    return [parameter for parameter in parameters if parameter.count != 1]
 
 
 def parameter_of(name: str, given: object) -> Parameter:

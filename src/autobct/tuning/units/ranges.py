@@ -11,6 +11,11 @@
 | no cost_range | costs are far from the guess | the guess, moved until it is no longer far |
 | a scale, or a prior | anything | the same as before: these units are the user's own |
 | anything | after `TELLING` runs | the same as before: by then a belief is made of what was seen, in any units |
+
+Scores and costs that no training can have are a slip of the program, e.g. an overflow or nanoseconds for seconds.  One
+score of 1e15 among scores between 0 and 1 would be the best for ever, and the range that has room for it would make all
+others look alike.  Such a run counts as failed (`as_it_counts`); what it cost is still paid.  A score that is far
+*worse* than the others is no slip: trainings diverge, see `DIVERGED`.
 """
 
 from __future__ import annotations
@@ -24,10 +29,9 @@ import numpy as np
 from scipy.special import wrightomega
 
 from autobct.belief.arrays import Array
-from autobct.tuning.history import Note, Run
+from autobct.tuning.history import Run
 from autobct.tuning.problem import UNKNOWN_SPREAD, Ranges, ScaledProblem, put
-from autobct.tuning.units.price_sides import PERCENTAGE
-from autobct.tuning.units.scale import Affine, AffineLog, Scale, between
+from autobct.tuning.units.scale import Affine, AffineLog, Scale, between, is_log
 
 DIVERGED = 2.0
 """So many score ranges below the best, a score counts as just that bad."""
@@ -47,15 +51,26 @@ FEW = 5
 TOO_WIDE = 1e-3
 """Scores that differ by less than this share of a range tell their own: the smallest spread expected is 0.01."""
 
+FAR_OFF = 3.0 * UNKNOWN_SPREAD
+"""Of log cost: beyond it the guess from the price was wrong."""
+
 _SMALLEST = 1e-12  # unit of a learned scale, in ranges
 _MARGIN = 0.01  # of a range that was stretched to scores far away
-_FAR = 3.0 * UNKNOWN_SPREAD  # of log cost: beyond it the guess from the price was wrong
 _LARGEST = 1e150  # what can be squared
 _FIRST = 30  # runs from which a scale is learned: later ones are too near the best to tell of the rest
 _DOUBT = 3.0  # standard deviation of log unit before the spread of the scores is seen
-_NARROWER = 0.1  # of the stated unit: a scale so much smaller was learned as the range was too wide
 _FREE = 0.5  # of a run: two may look alike by chance
 _RUGGED = 0.1  # what a smooth belief leaves unexplained between neighbours, in units of the range
+
+FARFETCHED = 1e6
+"""So many times beyond all that is known of scores.  A range that is wrong by a thousand stays well below."""
+
+FAR_COST = 1e9
+"""The same for costs: a run that is read from a cache takes a microsecond, and the next one an hour."""
+
+_ENOUGH = 2  # finished runs that tell where scores and costs are
+_NO_RANGE = 1e12  # stated ranges are held to be wrong by less than so many times their width
+_HELD = 64  # runs that a number is held against
 
 
 def shown(problem: ScaledProblem, history: Sequence[Run]) -> ScaledProblem:
@@ -66,21 +81,6 @@ def shown(problem: ScaledProblem, history: Sequence[Run]) -> ScaledProblem:
     if ranges == problem.ranges:
         return problem
     return put(problem.space, problem.price, problem.controls, problem.stated, ranges, problem.deciding)
-
-
-def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]) -> list[Note]:
-    """What there is to say of ranges that this run has left, the first time only.
-
-    problem: with the ranges that this run shows;  number: the run's place in the history;  told: notes before
-    """
-    said = {note.about for note in told}
-    found = {"score": _of_score(problem, run), "width": _of_width(problem, run), "cost": _of_cost(problem, run)}
-    found["price"] = _of_price(problem, run)
-    return [
-        Note(number, about, f"Run {run.trial + 1} {text}.")
-        for about, text in found.items()
-        if text and about not in said
-    ]
 
 
 def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
@@ -162,66 +162,46 @@ def _costs(
     guess = stated.cost_guess * score_scale.unit
     logs = [math.log(max(cost, 1e-4 * guess)) for cost in costs[:_FIRST]]
     off = math.fsum(logs) / len(logs) - math.log(guess)
-    return None, None if abs(off) <= _FAR else guess * math.exp(off - math.copysign(_FAR, off))
+    return None, None if abs(off) <= FAR_OFF else guess * math.exp(off - math.copysign(FAR_OFF, off))
 
 
-def _of_score(problem: ScaledProblem, run: Run) -> str:
-    """What to say of a score outside the range that was stated or is usual; nothing if it is inside."""
+def as_it_counts(problem: ScaledProblem, history: Sequence[Run], run: Run) -> Run:
+    """The run as it counts: failed if its score or its cost is farfetched."""
+    if run.score is None:
+        return run
+    what = _score_slip(problem, history, run.score) or _cost_slip(problem, history, run.cost)
+    return replace(run, score=None, error=what) if what else run
+
+
+def _score_slip(problem: ScaledProblem, history: Sequence[Run], score: float) -> str:
     stated, scale = problem.stated, problem.stated.score_scale
-    if run.score is None or stated.fixed[0] or 0.0 <= round(scale.to_model(run.score), 9) <= 1.0:
+    if is_log(scale) or abs(score) < FARFETCHED * (scale.unit if stated.score_known else 1.0):
+        return ""  # nearly always, and at once
+    seen = [run.score for run in history[-_HELD:] if run.score is not None]
+    width = max((abs(other) for other in seen), default=0.0)
+    known = len(seen) >= _ENOUGH and width > 0.0
+    if stated.score_known:
+        best, width = (scale.low if problem.direction == "minimize" else scale.high), max(width, scale.unit)
+    elif not known:
         return ""
-    now = round(problem.score_scale.to_model(run.score), 9)
-    if now < 1.0 - DIVERGED:
-        return f"scored {run.score:.4g}, far from all others; it only counts as a bad score"
-    if not 0.0 <= now <= 1.0:
-        return (
-            f"scored {run.score:.4g}, outside {_ends(problem.score_scale)}, the range found in the first {TELLING} runs"
-        )
-    name = "score_range=" if stated.score_known else ""
-    return f"scored {run.score:.4g}, outside {name}{_ends(scale)}: {_now(problem.score_scale)}"
+    else:
+        best, width = seen[0], max(width, 1.0)
+    better = (best - score) if problem.direction == "minimize" else (score - best)
+    return _slip("score", score) if better > (FARFETCHED if known else _NO_RANGE) * width else ""
 
 
-def _of_width(problem: ScaledProblem, run: Run) -> str:
-    """What to say where the scores have shown that the range is much too wide; nothing otherwise."""
-    stated, now = problem.stated, problem.score_scale
-    if run.score is None or stated.fixed[0] or now.unit > _NARROWER * stated.score_scale.unit:
-        return ""
-    if not 0.0 <= float(stated.score_scale.to_model(run.score)) <= 1.0:
-        return ""
-    name = "score_range=" if stated.score_known else "the default range "
-    wide = f"{name}{_ends(stated.score_scale)} is far too wide for the scores so far"
-    return f"scored {run.score:.4g}, and {wide}: {_now(now)}"
+def _cost_slip(problem: ScaledProblem, history: Sequence[Run], cost: float) -> str:
+    stated = problem.stated.cost_range
+    if stated is not None:
+        known = stated[1] if isinstance(stated, tuple) else stated.high
+        if cost <= FAR_COST * known:
+            return ""
+    seen = [run.cost for run in history[-_HELD:] if run.score is not None]
+    largest = max(seen, default=0.0)
+    enough = stated is not None or (len(seen) >= _ENOUGH and largest > 0.0)
+    return _slip("cost", cost) if enough and cost > FAR_COST * largest and math.isfinite(cost) else ""
 
 
-def _of_price(problem: ScaledProblem, run: Run) -> str:
-    """What to say of a price in percent when a score looks like a percentage; nothing otherwise."""
-    if run.score is None or problem.stated.score_known:
-        return ""
-    if not (problem.price.percent and abs(run.score) >= PERCENTAGE):
-        return ""
-    points = replace(problem.price, score=100.0 * problem.price.score)
-    return f"scored {run.score:.4g}, but the price counts 1% as 0.01; write '{points}' if scores are percentages"
-
-
-def _of_cost(problem: ScaledProblem, run: Run) -> str:
-    """What to say of a cost outside the range that was stated or far from the guess; nothing if it is neither."""
-    stated = problem.stated
-    if run.score is None or stated.fixed[1]:
-        return ""
-    if isinstance(stated.cost_range, tuple):
-        low, high = stated.cost_range
-        wider = f"({min(low, run.cost):.4g}, {max(high, run.cost):.4g})"
-        left = f"cost {run.cost:.4g}, outside cost_range=({low:g}, {high:g}): the range is now {wider}"
-        return "" if low <= run.cost <= high else left
-    guess = stated.cost_guess * problem.score_scale.unit
-    if abs(math.log(max(run.cost, 1e-300)) - math.log(guess)) <= _FAR:  # their quotient may be zero
-        return ""
-    return f"cost {run.cost:.4g}, far from the {guess:.2g} guessed from the price. Set cost_range if you know it"
-
-
-def _ends(scale: Scale) -> str:
-    return f"({scale.low:.4g}, {scale.high:.4g})"
-
-
-def _now(scale: Scale) -> str:
-    return f"the range is now {_ends(scale)} and adapts to the observed scores"
+def _slip(what: str, value: float) -> str:
+    times = "a million" if what == "score" else "a billion"
+    return f"its {what} of {value:.4g} is more than {times} times beyond all others, so the run was not used"
