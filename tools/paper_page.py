@@ -19,9 +19,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
 from tests.docs_pages import ROOT
+from tools.paper_checked import checked, misfit
 
 from autobct.belief.arrays import Array
-from autobct.paper.checked import checked, misfit
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
 from autobct.paper.play import Player, default_player, opening, paper_player

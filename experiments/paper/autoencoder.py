@@ -22,7 +22,7 @@ from experiments.paper.device import batches, keras_start, nn, now, seeded, torc
 from experiments.paper.scores import f_beta
 
 from autobct.belief.arrays import Array
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import TrainingOutcome
 
 BETA = 6.0
 BATCH = 256

@@ -13,7 +13,7 @@ from typing import Any
 from experiments.paper.data.patches import Patches
 from experiments.paper.device import batches, keras_start, nn, now, seeded, torch
 
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import TrainingOutcome
 
 EPOCHS = 2
 DROPOUT = 0.2

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from experiments.paper.data.higgs import Collisions
 
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import TrainingOutcome
 
 TREES = 100
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autobct.paper.experiment import Experiment
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import Experiment, TrainingOutcome
 from autobct.paper.play import Trainer
 from autobct.tuning.space.space import Space
 

@@ -17,9 +17,8 @@ from experiments.paper import live
 from experiments.paper.data.files import DataError
 
 from autobct.belief.arrays import Array
-from autobct.maps_cli import fail
-from autobct.paper.experiment import Experiment
-from autobct.paper.outcome import TrainingOutcome
+from autobct.console import fail
+from autobct.paper.experiment import Experiment, TrainingOutcome
 from autobct.paper.play import Player, Trainer, opening
 from autobct.paper.summary import Tunings
 from autobct.reproduce_cli import Source, show_experiments

@@ -28,7 +28,7 @@ from experiments.paper.data.scenes import CLASSES, Scenes
 from experiments.paper.device import batches, keras_start, nn, now, seeded, torch
 from experiments.paper.resnet import MEAN, SPREAD, STAGES, WIDENING, Body, load_weights
 
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import TrainingOutcome
 
 MAX_EPOCHS = 35
 RESNET_SIDE = 150

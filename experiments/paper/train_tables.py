@@ -33,7 +33,7 @@ import numpy as np
 from experiments.paper import controls
 from experiments.paper.data.files import data_folder
 
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import TrainingOutcome
 from autobct.paper.recorded_table import RecordedRow, RecordedTable, read_table, table_of, write_table
 
 BATCH, RATE, CODE = 66, 0.0007, 2  # what stays fixed where the other parameter is the control

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from autobct import maps_cli, report_cli, reproduce_cli, run_cli, sign_cli
+from autobct import maps_cli, reproduce_cli, run_cli, sign_cli
+from autobct.console import fail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +30,6 @@ app = typer.Typer(
 )
 app.add_typer(maps_cli.app)
 run_cli.add_to(app)
-report_cli.add_to(app)
 reproduce_cli.add_to(app)
 sign_cli.add_to(app)
 
@@ -94,9 +94,7 @@ def demo(
     try:
         figures.save_figure(drawn, figure)
     except OSError as error:
-        maps_cli.fail(
-            f"The figure '{figure}' could not be written ({error.strerror}); give another file with --figure."
-        )
+        fail(f"The figure '{figure}' could not be written ({error.strerror}); give another file with --figure.")
     console.print(f"{figure} shows the estimates before and after each run.", markup=False, soft_wrap=True)
 
 
@@ -157,4 +155,4 @@ def _fail_import(error: ImportError) -> NoReturn:
     library = _LIBRARIES.get((error.name or "").partition(".")[0])
     if library is None:
         raise error
-    maps_cli.fail(f"The demo needs {library}, which is not installed; install it with: {_INSTALL}")
+    fail(f"The demo needs {library}, which is not installed; install it with: {_INSTALL}")

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from autobct.console import fail, one_sentence, say, shown_progress
 
 if TYPE_CHECKING:
     from autobct.build.map_worth import DuelRow
     from autobct.build.opened import OpenedMap
+
 
 app = typer.Typer(
     name="maps",
@@ -24,11 +26,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-
-Progress = Callable[[int, int, str], None]
-
-_INSTALL = "pip install 'autobct[build]'"
-_LIBRARIES = {"torch": "torch", "sklearn": "scikit-learn"}
 
 
 class Cost(StrEnum):
@@ -119,7 +116,7 @@ def build(
         fail("A Ray cluster builds on CPUs; leave out --ray or --device cuda.")
     if regression is Regression.FOREST and (recall or device is Device.CUDA):
         fail("A forest map follows the paper: it returns the last model (--last) and is built on the CPU.")
-    with one_sentence(2), _shown_progress() as progress, _interruptible(work):
+    with one_sentence(2), shown_progress() as progress, _interruptible(work):
         from autobct.build.on_ray import cut_by
 
         cut = cut_by(ray)
@@ -159,7 +156,7 @@ def certify(
 ) -> None:
     """Compare the map's policy with depth-2 lookahead on common random numbers, and bound what any policy can reach."""
     opened = _opened(name)
-    from autobct.build.map_certificate import is_prior_file
+    from autobct.build.opened import is_prior_file
 
     if prior is not None and is_prior_file(prior):
         if seconds == 0:
@@ -171,7 +168,7 @@ def certify(
     with one_sentence(2):
         trial = opened.trial(prior, price, draws, seed, device)
         say(trial.note, err=True)
-        with _shown_progress() as progress:
+        with shown_progress() as progress:
             for row in trial.rows(lambda done: progress(done, draws * len(trial.names), "")):
                 rows.append(row)
     _print_rows(rows)
@@ -187,10 +184,10 @@ def certify(
 
 def _print_bounds(opened: OpenedMap, priors: tuple[str, ...], price: float, seconds: float, seed: int) -> None:
     """The certificate of every prior, as it is found."""
-    from autobct.build.map_certificate import bounds_of, prior_for
+    from autobct.build.opened import bounds_of, prior_for
 
     for prior in priors:
-        with one_sentence(2), _shown_progress() as progress:
+        with one_sentence(2), shown_progress() as progress:
             found = bounds_of(
                 opened,
                 prior_for(opened, prior),
@@ -242,61 +239,8 @@ def _opened(name: str, *, damaged: int = 2) -> OpenedMap:
 
 
 @contextlib.contextmanager
-def one_sentence(code: int) -> Iterator[None]:
-    """What is wrong, without a traceback."""
-    try:
-        yield
-    except ImportError as error:
-        library = _LIBRARIES.get((error.name or "").partition(".")[0])
-        if error.name == "ray":
-            fail(str(error))
-        if library is None:
-            raise
-        fail(f"This needs {library}, which is not installed; install it with: {_INSTALL}")
-    except (ValueError, RuntimeError, OSError) as error:
-        if type(error).__module__.partition(".")[0] not in ("builtins", "autobct"):
-            raise
-        fail(str(error), code)
-
-
-@contextlib.contextmanager
 def _interruptible(work: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
         fail(f"Interrupted; the work so far is kept in {work}, and the same command continues from there.", 130)
-
-
-@contextlib.contextmanager
-def _shown_progress() -> Iterator[Progress]:
-    """A bar on a terminal, a plain line for every part elsewhere; on stderr, for the answer is on stdout."""
-    if not sys.stderr.isatty():
-        yield lambda done, total, text: say(f"[{done}/{total}] {text}", err=True) if text else None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (SpinnerColumn(), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True, highlight=False), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def progress(done: int, total: int, text: str) -> None:
-            bar.update(task, completed=done, total=total)
-            if text:
-                bar.console.print(text, markup=False)
-
-        yield progress
-
-
-def say(text: str, *, err: bool = False) -> None:
-    """Print text, some of which may be from a file of somebody else: nothing in it moves a cursor or rings a bell."""
-    from autobct.tuning.visible import visible
-
-    typer.echo(visible(text), err=err)
-
-
-def fail(sentence: str, code: int = 2) -> NoReturn:
-    """One sentence on standard error, and out."""
-    say(sentence, err=True)
-    raise typer.Exit(code)

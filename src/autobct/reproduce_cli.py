@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autobct.maps_cli import fail, one_sentence, say
+from autobct.console import fail, one_sentence, say
 
 if TYPE_CHECKING:
     from autobct.paper.experiment import Experiment

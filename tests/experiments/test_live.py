@@ -18,9 +18,8 @@ from experiments.paper.live import live_factor, live_trainer, median_of, trainin
 from experiments.paper.reproduce import app
 
 from autobct.paper import synthetic_forest as synthetic
-from autobct.paper.experiment import Experiment
+from autobct.paper.experiment import Experiment, TrainingOutcome
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.play import opening, paper_player
 from autobct.tuning.space.parameter import Int
 

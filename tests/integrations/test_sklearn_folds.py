@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_score
 from tests.integrations.sklearn_cases import Threshold, X, search, y
 
 from autobct import Train
-from autobct.integrations._folds import FoldScores
+from autobct.integrations._evaluation import FoldScores
 
 RNG = np.random.default_rng(0)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from autobct.maps.ed25519 import _ORDER, _P, is_signed
+from autobct.maps.signatures import _ORDER, _P, is_signed
 
 VECTORS = [
     (

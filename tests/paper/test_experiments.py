@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tools.paper_checked import checked, posteriors
 
-from autobct.paper.checked import checked, posteriors
 from autobct.paper.experiment import CostScale, Experiment
 from autobct.paper.experiments import EXPERIMENTS, experiment
 from autobct.tuning.space.space import Space

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from tests.paper.tables import made_table
 
-from autobct.paper.experiment import MOST_RUNS, Method
+from autobct.paper.experiment import MOST_RUNS, Method, TrainingOutcome
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.outcome import TrainingOutcome
 from autobct.paper.play import default_player, opening, paper_player
 from autobct.paper.replay import replay_of
 from autobct.paper.shown import published_rows, published_run_cells, text_lines

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tools.paper_checked import misfit
 
 from autobct.belief.basis import additive_quartic
 from autobct.belief.prior import paper_prior
 from autobct.maps.library import shipped_map
-from autobct.paper.checked import misfit
+from autobct.paper.experiment import Formula
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.readings import Formula
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.maps.value_map import mismatches
 from autobct.value.state import Terms

@@ -6,7 +6,7 @@ import pytest
 from tests.report.cases import hill
 
 import autobct
-from autobct.report.bar import Bar
+from autobct.report.live import Bar
 
 SPACE = {"x": autobct.Float(0, 1)}
 

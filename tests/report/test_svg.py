@@ -8,8 +8,8 @@ import pytest
 
 import autobct
 from autobct.report.axis import axis_over, choices_axis, number, parameter_axis
-from autobct.report.contour import loops_above
-from autobct.report.svg import Markup, path_of, tag
+from autobct.report.chart import Markup, path_of, tag
+from autobct.report.draw_map import loops_above
 from autobct.tuning.visible import one_line, visible
 
 HOSTILE = "<script>alert('x')</script>\"&'\n\x1b[31m\u202e"

@@ -9,8 +9,7 @@ from tests.tuning.cases import LINE, ask_train, hill, numbers
 from autobct import Assessment, Categorical, Float, Tuner, exact, relaxed
 from autobct.tuning.decide.forecast import DECISIONS, LEAST_DRAWS, MOST_DRAWS
 from autobct.tuning.model.posterior import score_bounds
-from autobct.tuning.model.thinning import MOST
-from autobct.tuning.model.truth import drawn_truths
+from autobct.tuning.model.simulated import MOST_CANDIDATES, drawn_truths
 from autobct.tuning.units.limits import Left
 
 
@@ -127,7 +126,7 @@ def test_work_is_bounded_whatever_the_space(space: Any, price: str) -> None:
     assert told.decisions == told.runs.sum()
     assert LEAST_DRAWS <= told.draws <= MOST_DRAWS
     assert told.decisions <= 2 * DECISIONS
-    assert len(inside.problem.controls) <= MOST
+    assert len(inside.problem.controls) <= MOST_CANDIDATES
     assert inside.problem.prior.model.score_basis.size <= 300
     assert np.isfinite(told.scores).all()
 

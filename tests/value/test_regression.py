@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from tests.value.cases import PAPER, grid, prior_state
 
-from autobct.value.lookahead.nodes import monte_carlo, stratified
+from autobct.value.lookahead.nodes import (
+    Smoother,
+    monte_carlo,
+    smoother,
+    spline_smoother,
+    stratified,
+    thin_plate_smoother,
+)
 from autobct.value.lookahead.one_step import control_values, one_run_value, two_run_values
-from autobct.value.lookahead.regression import Smoother, smoother, spline_smoother, thin_plate_smoother
 
 
 def square(count: int) -> np.ndarray:

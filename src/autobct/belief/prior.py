@@ -5,7 +5,7 @@ Slips of the paper are settled here once:
   calls the prior unimodal, so it is -0.4.
 - 2-D examples: the formulas for H and T are written in u, the basis in u - 0.5.  The state x_0 is the vector,
   so the vectors are read in the stated basis and the formulas as the same thing in the centred variable.  The
-  paper's own runs are explained better by the formulas in u: `autobct reproduce` uses those (paper/readings.py).
+  paper's own runs are explained better by the formulas in u: `autobct reproduce` uses those (paper/experiment.py).
 """
 
 from __future__ import annotations

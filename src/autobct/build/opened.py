@@ -1,4 +1,4 @@
-"""A map of either kind, opened to be shown, verified or put on trial."""
+"""A map of either kind, opened to be shown, verified, put on trial, or certified: simulated from below, bounded from above."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from autobct.build.forests.forest_file import NOTES, probe_error, read_forest
 from autobct.build.forests.forest_map import ForestMap
 from autobct.build.layout import PAPER_NAMES, priors_of, training_controls
 from autobct.build.map_worth import Duel, DuelRow, numpy_duel, row_of
+from autobct.build.prior_file import read_prior
 from autobct.maps.container import Tensors, unpack
 from autobct.maps.library import read_map
 from autobct.maps.library import verify as verify_network
 from autobct.maps.store import read_file, read_shipped, shipped
-from autobct.tuning.decide.policy import mapped
+from autobct.tuning.decide.policy import mapped, relaxed
+from autobct.value.bounds.certificate import Certificate, Progress, certify
 from autobct.value.maps.map_spec import MapMismatch
 from autobct.value.maps.value_map import ValueMap, mismatches
-from autobct.value.state import Terms
+from autobct.value.state import Terms, control_grid, view
 
 Play = Callable[[Prior, Callable[[int], None]], Duel]
 """(first belief, told of draws done) -> the duel."""
@@ -204,3 +206,34 @@ def _forest_trial(
 
 def _range(ends: tuple[float, float]) -> str:
     return f"{ends[0]:.3g} to {ends[1]:.3g}"
+
+
+def is_prior_file(prior: str) -> bool:
+    """Whether a --prior is a file and not one of the paper's names."""
+    return Path(prior).suffix in (".toml", ".json")
+
+
+def prior_for(opened: OpenedMap, prior: str) -> Prior:
+    """A prior by name, under the map's cost model, or from a file."""
+    return read_prior(prior) if is_prior_file(prior) else priors_of([prior], opened.dim, opened.cost)[0]
+
+
+def bounds_of(
+    opened: OpenedMap, prior: Prior, price: float, *, seconds: float, seed: int, progress: Progress
+) -> Certificate:
+    """What the map's policy, or depth 2 where that is better, is worth at least, and no policy more than."""
+    found = opened.value_map
+    if isinstance(found, ForestMap):
+        start = found.view(prior.belief)
+        return certify(
+            start, found.terms, {"forest map": found.relaxed()}, seconds=seconds, seed=seed, progress=progress
+        )
+    spec = found.spec
+    terms = Terms(price, prior.model.cost_model, spec.recall, spec.overhead)
+    different = mismatches(spec, prior, terms)
+    if different:
+        raise MapMismatch("\n".join([f"the map is not for this prior at price {price:g}", *different]))
+    controls = control_grid(41 if spec.dim == 1 else 9, spec.dim)
+    start = view(prior.belief, prior.model, controls)
+    policies = {"map": mapped(found)(controls, seed), "depth 2": relaxed(depth=2)(controls, seed)}
+    return certify(start, terms, policies, seconds=seconds, seed=seed, progress=progress)

@@ -24,8 +24,7 @@ from autobct.belief.arrays import finite_number
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.model import COST_MODELS, Model
 from autobct.belief.prior import Prior
-from autobct.maps.bounded_text import decoded, read_json, read_toml
-from autobct.maps.ordinary import FileError, read_ordinary
+from autobct.maps.ordinary import FileError, decoded, read_json, read_ordinary, read_toml
 from autobct.maps.signatures import Key, check_signature
 from autobct.value.maps.map_spec import BASES
 

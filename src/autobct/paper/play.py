@@ -10,8 +10,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.maps.library import shipped_map
-from autobct.paper.experiment import MOST_RUNS, Experiment, Method
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import MOST_RUNS, Experiment, Method, TrainingOutcome
 from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.decide.policy import Policy, relaxed
 from autobct.tuning.problem import OVERHEAD

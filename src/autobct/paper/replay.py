@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.paper.outcome import TrainingOutcome
+from autobct.paper.experiment import TrainingOutcome
 from autobct.paper.recorded_table import RecordedTable, TableError, read_table
 
 

@@ -9,12 +9,11 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import number
-from autobct.report.chart import Mark, cross, dot, group, ring
+from autobct.report.chart import Mark, Markup, cross, dot, group, ring
 from autobct.report.draw_map import GRID, level_map, map_frame, place
 from autobct.report.draw_slice import Side, sides, slice_chart
 from autobct.report.estimated import MIDDLE, Dial, dials
 from autobct.report.story import Story, run_text
-from autobct.report.svg import Markup
 
 __all__ = ["Drawn", "belief_charts"]
 

@@ -1,17 +1,20 @@
-"""Two parameters at once: a map of what is believed, the runs on it, and a key to its shades."""
+"""Two parameters at once: a map of what is believed, the runs on it, and a key to its shades.
+
+The areas above rising levels, as closed lines, are filled one over the other: any style sheet can colour them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, choices_axis, number, parameter_axis
-from autobct.report.chart import Frame, area, chart, frame, group, label
-from autobct.report.contour import loops_above
+from autobct.report.chart import Frame, Markup, area, chart, frame, group, label, tag
 from autobct.report.estimated import Dial
-from autobct.report.svg import Markup, tag
 from autobct.tuning.history import Run
 from autobct.tuning.space.parameter import Categorical
 
@@ -109,3 +112,25 @@ def _key(at: Frame, levels: Array, surface: Array, colour: str, title: str) -> M
         label(left + width + 6.0, top + 9.0, high),
         label(left + width / 2, top - 5.0, title, anchor="middle"),
     )
+
+
+def loops_above(surface: Array, level: float) -> list[Array]:
+    """The closed lines around {surface >= level}, each (n, 2) in steps of the grid; one that meets the rim follows it.
+
+    surface:  (rows, columns) at the points of a grid; a point of a line is (column, row), linear between grid points
+    """
+    try:
+        import contourpy
+    except ImportError:
+        raise ImportError(
+            "a map of two parameters needs contourpy, which is not installed; "
+            "install it with: pip install 'autobct[report]'",
+            name="contourpy",
+        ) from None
+    generator = contourpy.contour_generator(z=surface, fill_type=contourpy.FillType.OuterOffset)
+    found: Any = generator.filled(level, np.inf)  # what it is depends on the type of filling
+    return [
+        np.asarray(area[first : last - 1])  # its first point is also its last
+        for area, ends in zip(*found, strict=True)
+        for first, last in pairwise(ends)
+    ]

@@ -1,16 +1,17 @@
-"""Score against what it has cost so far, and the value of going on after each run."""
+"""Score against what it has cost so far, the value of continuing after each run, and the same at other prices."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, axis_over, number
-from autobct.report.chart import Frame, Mark, chart, dot, frame, group, line
+from autobct.report.chart import Frame, Mark, Markup, chart, dot, frame, group, line, path_of, rule, tag
+from autobct.report.draw_belief import Drawn
 from autobct.report.draw_slice import run_marks
 from autobct.report.story import Story
-from autobct.report.svg import Markup, path_of, tag
-from autobct.tuning.result import count
+from autobct.tuning.result import WhatIf, count
 
 __all__ = ["progress_chart", "progress_words"]
 
@@ -78,3 +79,65 @@ def _gap(at: Frame, total: float, incumbent: float, going_on: float) -> Markup:
         return Markup("")
     ends = at.x.at(np.array([total, total])), at.y.at(np.array([incumbent, going_on]))
     return tag("path", d=path_of(*ends), stroke="currentColor", stroke_width=5.0, stroke_opacity="0.25")
+
+
+def price_charts(story: Story) -> tuple[Drawn, ...]:
+    """Runs and score over the price; nothing where no other price was tried."""
+    if not story.what_if:
+        return ()
+    runs = np.array([other.runs for other in story.what_if], dtype=float)
+    scores = np.array([other.score for other in story.what_if], dtype=float)
+    return (
+        _over_price(story, "runs", runs, "ink", _runs_words(story)),
+        _over_price(story, "score", scores, "score", _score_words(story, scores)),
+    )
+
+
+def _over_price(story: Story, title: str, values: Array, colour: str, caption: str) -> Drawn:
+    prices = np.array([other.price.per_cost for other in story.what_if])
+    known = np.array([other.known for other in story.what_if])
+    x = axis_over(f"price, score per {story.unit or 'unit of cost'}", prices, log=True, room=0.02)
+    y = axis_over(title, np.append(values, 0.0) if title == "runs" else values, room=0.12)
+    at = frame(x, _whole(y) if title == "runs" else y)
+    shapes = [
+        group("muted", _between_prices(at, prices, np.where(~known | _beside(known), values, np.nan), dashed=True)),
+        group(colour, _between_prices(at, prices, np.where(known, values, np.nan), dashed=False)),
+        group("go", rule(at, x=story.problem.price.per_cost, text="your price")),
+    ]
+    return Drawn(chart(at, shapes, says=caption), caption)
+
+
+def _whole(axis: Axis) -> Axis:
+    """Only whole numbers at the ticks."""
+    ticks = tuple((value, text) for value, text in axis.ticks if value == round(value) and value >= 0)
+    return Axis(axis.title, axis.low, axis.high, ticks)
+
+
+def _beside(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The first known price too, so that the dashes reach the line."""
+    return np.concatenate([[False], known[1:] & ~known[:-1]])
+
+
+def _between_prices(at: Frame, prices: Array, values: Array, *, dashed: bool) -> Markup:
+    """A line with a step half way between two prices, where some price in between would have changed its mind."""
+    middle = np.sqrt(prices[:-1] * prices[1:])
+    x = np.concatenate([prices[:1], np.repeat(middle, 2), prices[-1:]])
+    return line(at, x, np.repeat(values, 2), dashed=dashed)
+
+
+def _runs_words(story: Story) -> str:
+    lowest, highest = map(_at, (story.what_if[0], story.what_if[-1]))
+    told = f"Tuning would have made {lowest} and {highest}."
+    if all(other.known for other in story.what_if):
+        return told
+    return f"{told} Dashed: tuning would have continued after the last run, with an unknown outcome."
+
+
+def _at(other: WhatIf) -> str:
+    more = "" if other.known else "more than "
+    return f"{more}{count(other.runs)} at a price of {number(other.price.per_cost, 3)}"
+
+
+def _score_words(story: Story, scores: Array) -> str:
+    best, worst = number(float(scores[0])), number(float(scores[-1]))
+    return f"Score of the returned model: {best} at the lowest price shown, {worst} at the highest."

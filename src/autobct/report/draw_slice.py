@@ -9,11 +9,10 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, axis_over, number
-from autobct.report.chart import Frame, Mark, band, chart, cross, dot, frame, group, line, ring
+from autobct.report.chart import Frame, Mark, Markup, band, chart, cross, dot, frame, group, line, path_of, ring, tag
 from autobct.report.draw_map import dial_axis, place
 from autobct.report.estimated import MIDDLE, Dial, log_cost, run_cost, run_score
 from autobct.report.story import Story, run_text
-from autobct.report.svg import Markup, path_of, tag
 from autobct.tuning.model.posterior import Learned
 
 __all__ = ["Side", "sides", "slice_chart"]

@@ -1,7 +1,11 @@
-"""A tuning watched on a terminal: a table that grows in place, with the run under way in its last row."""
+"""A tuning watched on a terminal: a table that grows in place, or one line in the manner of tqdm where none fits."""
 
 from __future__ import annotations
 
+import shutil
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TextIO
 
@@ -16,6 +20,7 @@ from autobct.report.axis import number
 from autobct.tuning.decide.decision import Stop, Train, value_of_continuing
 from autobct.tuning.history import Run
 from autobct.tuning.progress import Event
+from autobct.tuning.result import count
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.visible import one_line
 
@@ -25,6 +30,9 @@ _MOST_COLUMNS = 4  # with more parameters they share one column
 _FRAME = 6  # lines of a terminal that are not runs
 _PARAM, _NUMBER, _GAP = 8, 7, 2  # letters of a param and of a number, and between two columns
 _NUMBERS = 73  # letters of all columns but the params
+
+_CELLS = 10
+_SELDOM = 10.0  # seconds between two lines in a file, which cannot be rewritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +154,72 @@ def _params(params: dict[str, object], names: tuple[str, ...], together: bool) -
     if together:
         return [Text(one_line(", ".join(number(params.get(name, "")) for name in names), 200))]
     return [Text(one_line(number(params.get(name, "")), 24)) for name in names]
+
+
+class Bar:
+    """A callback of `tune`: how close the next run is to not being worth its price, and what there is so far.
+
+    The bar is full when the price of the next run reaches what it is expected to gain, which is when a tuning stops.
+    stream: stderr by default, as progress is no output;  clock: in seconds
+    """
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._clock, self._started, self._last = clock, clock(), -_SELDOM
+        self._rewrites, self._width, self._share = self._stream.isatty(), 0, 0.0
+
+    def __call__(self, tuner: Tuner, event: Event) -> None:
+        """Take in what has happened and rewrite the line."""
+        if isinstance(event, Train):
+            self._share = max(self._share, _share(event))
+        if isinstance(event, Stop):
+            self._share = 1.0
+        if isinstance(event, Train | Run | Stop):
+            self._draw(self._line(tuner), final=isinstance(event, Stop))
+        if isinstance(event, Stop):
+            self._write(one_line(event.why, 1000) + "\n")
+
+    def close(self) -> None:
+        """Leave the line as it is, and go on below it; more than once does no harm."""
+        if self._width:
+            self._write("\n")
+        self._width = 0
+
+    def _line(self, tuner: Tuner) -> str:
+        full = round(self._share * _CELLS)
+        running, best = len(tuner.under_way), tuner.best
+        parts = [
+            f"[{'#' * full}{'.' * (_CELLS - full)}] {count(len(tuner.history))}",
+            *([f"{running} running"] if running else []),
+            *([] if best is None or best.score is None else [f"best {number(best.score)}"]),
+            f"cost {number(tuner.total_cost)}",
+            f"{_clock_time(self._clock() - self._started)}",
+        ]
+        return ", ".join(parts)
+
+    def _draw(self, line: str, *, final: bool) -> None:
+        if self._rewrites:
+            room = shutil.get_terminal_size().columns - 1
+            shown = line[:room]
+            self._write("\r" + shown.ljust(self._width) + ("\n" if final else ""))
+            self._width = 0 if final else len(shown)
+        elif final or self._clock() - self._last >= _SELDOM:
+            self._last = self._clock()
+            self._write(line + "\n")
+
+    def _write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def _share(decision: Train) -> float:
+    """Price of the next run over its gain: one where it is just worth it.  Nothing is known before the first."""
+    if decision.stop_value is None or decision.expected_gain <= 0.0:
+        return 0.0
+    return min(max(decision.price_of_run / decision.expected_gain, 0.0), 1.0)
+
+
+def _clock_time(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"

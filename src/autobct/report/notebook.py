@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import resources
 
 from autobct.report.axis import number
+from autobct.report.chart import Markup, join, tag
 from autobct.report.draw_progress import progress_chart, progress_words
 from autobct.report.page_words import facts, notes
 from autobct.report.story import Story
-from autobct.report.svg import Markup, join, tag
 from autobct.report.telling import story_of
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner

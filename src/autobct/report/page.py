@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from autobct.maps.store import write_file
 from autobct.report.axis import number
+from autobct.report.chart import Markup, text_of
 from autobct.report.page_sections import sections
 from autobct.report.page_words import facts, heads, notes, rows, rows_text
 from autobct.report.story import Story
-from autobct.report.svg import Markup, text_of
 from autobct.report.telling import other_prices, story_of, tell
 from autobct.tuning.guard import usual_errors
 from autobct.tuning.result import Result

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from autobct.report.chart import Markup, tag
 from autobct.report.draw_belief import Drawn, belief_charts
-from autobct.report.draw_price import price_charts
-from autobct.report.draw_progress import progress_chart, progress_words
+from autobct.report.draw_progress import price_charts, progress_chart, progress_words
 from autobct.report.story import Story
-from autobct.report.svg import Markup, tag
 from autobct.tuning.visible import one_line
 
 _MOST_RANKED = 8  # parameters that are named

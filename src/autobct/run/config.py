@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from autobct.belief.prior import PAPER_PRIORS
-from autobct.maps.bounded_text import decoded, read_toml
-from autobct.maps.ordinary import read_ordinary
+from autobct.maps.ordinary import decoded, read_ordinary, read_toml
 from autobct.run.parameters import EXAMPLE, plain_value, read_space
 from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, ProgramSettings, SettingsError
 from autobct.run.reading import Reading
 from autobct.run.rows import read_table
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.run.toml_table import TomlTable, duration, flag, mapping, names, number, one_of, pair, text, whole
-from autobct.tuning.checks import ENSEMBLE, PAPER
+from autobct.tuning.isolation import bytes_of
+from autobct.tuning.keywords import ENSEMBLE, PAPER
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table as Rows
-from autobct.tuning.units.memory_units import bytes_of
 from autobct.tuning.units.price import parse_price
 from autobct.tuning.units.scale import affine
 

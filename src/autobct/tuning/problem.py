@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -20,15 +20,25 @@ import numpy as np
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.model import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
-from autobct.tuning.checks import ENSEMBLE, check_flag, stated_controls, stated_noise, stated_prior
-from autobct.tuning.keywords import DEFAULTS, Direction, ProblemKeywords
+from autobct.tuning.keywords import (
+    DEFAULTS,
+    ENSEMBLE,
+    Direction,
+    ProblemKeywords,
+    check_flag,
+    stated_controls,
+    stated_cost_range,
+    stated_noise,
+    stated_prior,
+    stated_score_scale,
+)
 from autobct.tuning.model.default_prior import first_belief
 from autobct.tuning.space.candidates import refinable, spread
 from autobct.tuning.space.hints import NOTHING, Hints, hints_of
 from autobct.tuning.space.parameter import tuned
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.price import Price, parse_price
-from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, affine, is_log, stated_ends
+from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, is_log, stated_ends
 from autobct.value.state import Terms
 
 OVERHEAD = 0.002
@@ -158,7 +168,7 @@ def problem_of(
     told: ProblemKeywords = {**DEFAULTS, **keywords}
     prior, candidates, overhead = told.get("prior"), told.get("candidates"), told.get("overhead")
     score_range, cost_range = told.get("score_range"), told.get("cost_range")
-    told_space, score_scale = Space.of(space), _score_scale(score_range, told["direction"])
+    told_space, score_scale = Space.of(space), stated_score_scale(score_range, told["direction"])
     told_price = parse_price(price, stated_ends(score_scale, score_range is not None))
     own, learning = stated_prior(prior, told_space), prior is None or (isinstance(prior, str) and prior == ENSEMBLE)
     check_flag(told["recall"], "recall")
@@ -174,7 +184,7 @@ def problem_of(
     stated = Stated(
         score_scale=score_scale,
         score_known=score_range is not None,
-        cost_range=_cost_range(cost_range),
+        cost_range=stated_cost_range(cost_range),
         cost_guess=_TYPICAL_PRICE / told_price.per_cost,
         prior=own,
         fixed=(
@@ -245,27 +255,6 @@ def _terms(per_cost: float, cost: Affine | AffineLog, prior: Prior, stated: Stat
         recall=stated.recall,
         overhead=stated.overhead + _least(cost, per_cost) + per_cost * deciding,
     )
-
-
-def _score_scale(score_range: Sequence[float] | Affine | AffineLog | None, direction: object) -> Scale:
-    if direction not in ("maximize", "minimize"):
-        raise ValueError(f"direction must be 'maximize' or 'minimize', got {direction!r}")
-    if isinstance(score_range, Affine | AffineLog):
-        scale: Affine | AffineLog = score_range
-    else:
-        scale = affine((0.0, 1.0) if score_range is None else score_range, name="score_range")
-    return Descending(scale) if direction == "minimize" else scale
-
-
-def _cost_range(
-    cost_range: Sequence[float] | Affine | AffineLog | None,
-) -> tuple[float, float] | Affine | AffineLog | None:
-    if cost_range is None:
-        return None
-    told = cost_range if isinstance(cost_range, Affine | AffineLog) else affine(cost_range, name="cost_range")
-    if told.low < 0:
-        raise ValueError(f"cost_range must not be negative, got {(told.low, told.high)!r}; write e.g. (1, 60)")
-    return told if told is cost_range else (told.low, told.high)
 
 
 def _cost_scale(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy
 
-from autobct.tuning.checks import ENSEMBLE, PAPER
+from autobct.tuning.keywords import ENSEMBLE, PAPER
 from autobct.tuning.problem import ScaledProblem, Stated
 from autobct.tuning.space.hints import NOTHING, Hints
 from autobct.tuning.space.row_table import Table

@@ -19,13 +19,13 @@ from autobct.tuning.guard import Guard, changing, reading, usual_errors_in
 from autobct.tuning.history import Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.memory import Memory, check_control, run_told
+from autobct.tuning.model.simulated import simulation_of, twin_of
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.remembered import Remembered
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.settings import planned, settings_of
 from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Plan, Problem, parted
-from autobct.tuning.twins import simulation_of, twin_of
 from autobct.tuning.units.limits import Left
 from autobct.tuning.units.price import Price
 from autobct.tuning.windows import window
@@ -226,7 +226,7 @@ class Tuner(Remembered):
         More time gives a tighter interval.  The bounds hold for the current candidates and if the prior holds; where
         the scale of the score is learned, for the Gaussian with the same mean and covariance.
         """
-        from autobct.tuning.decide.certified import certificate_of  # bounds are of no use before
+        from autobct.tuning.decide.forecast import certificate_of
 
         name, most = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits.max_runs
         options: Any = {"seconds": seconds, "seed": seed, "max_runs": most, "progress": progress}

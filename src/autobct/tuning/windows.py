@@ -15,13 +15,13 @@ _WINDOWS = {
     "result_html": ("autobct.report.notebook", "result_html"),
     "tuner_html": ("autobct.report.notebook", "tuner_html"),
     "isolated": ("autobct.run.isolated", "isolated"),
-    "dataframe": ("autobct.report.dataframe", "dataframe_of"),
-    "bar": ("autobct.report.bar", "Bar"),
+    "dataframe": ("autobct.report.export", "dataframe_of"),
+    "bar": ("autobct.report.live", "Bar"),
     "processes": ("autobct.run.executors", "Processes"),
     "threads": ("autobct.run.executors", "Threads"),
     "folder": ("autobct.run.kept", "in_folder"),
     "database": ("autobct.integrations.storage", "shared"),
-    "csv": ("autobct.report.csv_file", "write_csv"),
+    "csv": ("autobct.report.export", "write_csv"),
 }
 """What is needed -> the module that has it, and its name there."""
 

@@ -22,7 +22,7 @@ from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.model import Model, noise_at, update
 from autobct.belief.prior import PAPER_PRIORS, Prior
 from autobct.build.forests.shapes import Covariances, lkj, lkj_around, unimodal_shapes, wishart, wishart_around
-from autobct.build.mirror import images, mirror
+from autobct.build.layout import images, mirror
 from autobct.value.state import control_grid
 
 __all__ = [

@@ -21,8 +21,7 @@ from autobct.build.forests.features import Features, weight_features
 from autobct.build.forests.forest import Forest
 from autobct.build.forests.forest_file import PROBES, ForestValue, save_forest
 from autobct.build.forests.forest_map import ForestMap, build_forest_map
-from autobct.build.forests.iteration import Cut, Fit
-from autobct.build.forests.regressions import Fitted, forest_fit
+from autobct.build.forests.iteration import Cut, Fit, Fitted, forest_fit
 from autobct.build.layout import PAPER_NAMES, basis_of, priors_of
 from autobct.build.map_worth import DuelRow, numpy_duel, row_of
 from autobct.maps.container import MAX_FILE

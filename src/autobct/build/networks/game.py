@@ -18,7 +18,7 @@ from autobct.belief.arrays import Array
 from autobct.belief.basis import Basis
 from autobct.belief.model import observed_sd, posterior, remaining, remaining_variance
 from autobct.belief.normal import loss
-from autobct.build.mirror import symmetry
+from autobct.build.layout import symmetry
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.lookahead.nodes import Rule, stratified
 from autobct.value.maps.map_inputs import reach_of

@@ -1,9 +1,9 @@
-"""The experiments of section 4, one file for each, and all of them by name."""
+"""The experiments of section 4, one file for each of its parts, and all of them by name."""
 
 from __future__ import annotations
 
 from autobct.paper.experiment import Experiment
-from autobct.paper.experiments import cnn_2d, cnn_batch, cnn_r, fraud, fraud_2d, higgs, intel, synthetic
+from autobct.paper.experiments import cnn, real_data, synthetic
 
 EXPERIMENTS: dict[str, Experiment] = {
     one.name: one
@@ -11,15 +11,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         synthetic.MAP_2,
         synthetic.MAP_4,
         synthetic.OTF,
-        cnn_batch.BATCH,
-        cnn_r.RATE,
-        cnn_2d.MAP,
-        cnn_2d.OTF,
-        higgs.HIGGS,
-        intel.PLAIN,
-        intel.RESNET50,
-        fraud.FRAUD,
-        fraud_2d.FRAUD_2D,
+        cnn.BATCH,
+        cnn.RATE,
+        cnn.MAP,
+        cnn.OTF,
+        real_data.HIGGS,
+        real_data.PLAIN,
+        real_data.RESNET50,
+        real_data.FRAUD,
+        real_data.FRAUD_2D,
     )
 }
 """In the paper's order."""

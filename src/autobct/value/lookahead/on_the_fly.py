@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.value.lookahead.nodes import Nodes, Rule, product, stratified
+from autobct.value.lookahead.nodes import Nodes, Rule, Smoother, product, stratified
 from autobct.value.lookahead.one_step import (
     Continuation,
     control_values,
@@ -23,7 +23,6 @@ from autobct.value.lookahead.one_step import (
     one_run_values,
     two_run_values,
 )
-from autobct.value.lookahead.regression import Smoother
 from autobct.value.state import State, Terms, variance
 
 

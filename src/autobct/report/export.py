@@ -1,4 +1,4 @@
-"""The runs of a tuning as a CSV file that a spreadsheet opens without running anything.
+"""The runs of a tuning for other programs: a pandas DataFrame, or a CSV file that is safe to open.
 
 A spreadsheet takes a cell that begins with = + - @ for a formula, even in quotes, and a formula can send data away.
 Parameter values and error messages may come from others, so such a text gets an apostrophe before it, which shows it
@@ -11,14 +11,16 @@ import csv
 import io
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autobct.maps.store import write_file
 from autobct.tuning.visible import visible
 
-__all__ = ["csv_text", "write_csv"]
+if TYPE_CHECKING:
+    import pandas
+
 
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "|", "%")
 
@@ -48,3 +50,16 @@ def _cell(value: Any) -> str | int | float:
         return value
     text = visible(str(value), keep="\n")
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def dataframe_of(records: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+    """The records as a DataFrame, one row for each run."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(
+            "to_dataframe() needs pandas, which is not installed; install it with: pip install pandas "
+            "(or use to_records(), which needs nothing)",
+            name="pandas",
+        ) from None
+    return pandas.DataFrame(records)
