@@ -1,4 +1,4 @@
-"""A map of either kind, opened to be shown, verified, put on trial, or certified: simulated from below, bounded from above."""
+"""A map of either kind, opened to be shown, verified, put on trial against depth 2, or certified."""
 
 from __future__ import annotations
 
