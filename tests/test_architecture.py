@@ -60,6 +60,7 @@ def test_a_decision_goes_through_few_files(space: dict[str, Parameter]) -> None:
     assert {"tuning/tuner.py", "tuning/model/posterior.py"} <= told
     assert len(asked) <= MOST_ASKED, sorted(asked)
     assert len(told) <= MOST_TOLD, sorted(told)
+    assert asked | told <= set(re.findall(r"[a-z]+(?:/\w+)+\.py", DIAGRAM))
 
 
 def test_no_two_files_have_the_same_name() -> None:

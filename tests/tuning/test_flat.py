@@ -11,7 +11,7 @@ from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
 from autobct.tuning import memory as remembered
-from autobct.tuning.model import opinion, posterior
+from autobct.tuning.model import alarm, opinion, posterior
 from autobct.tuning.model.posterior import beliefs, learned
 from autobct.tuning.statement import Plan
 from autobct.tuning.units import ranges
@@ -28,6 +28,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, few in (
         (ranges, "TELLING", TELLING),
         (posterior, "TELLING", TELLING),
+        (alarm, "TELLING", TELLING),
         (posterior, "MOST", 16),
         (posterior, "_BEST", 32),
         (opinion, "_LOOKED_AT", 30),

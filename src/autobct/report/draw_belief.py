@@ -1,25 +1,33 @@
-"""Which pictures an estimate gets: curves for one parameter, maps for two numbers, slices and maps for more."""
+"""Which pictures an estimate gets: curves for one parameter, maps for two numbers, slices and maps for more.
+
+A slice is one parameter at a time: the estimate before the first run, the estimate now, and what was observed.
+"""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.report.axis import number
-from autobct.report.chart import Mark, Markup, cross, dot, group, ring
-from autobct.report.draw_map import GRID, level_map, map_frame, place
-from autobct.report.draw_slice import Side, sides, slice_chart
-from autobct.report.estimated import MIDDLE, Dial, dials
+from autobct.report.axis import Axis, axis_over, number
+from autobct.report.chart import Frame, Mark, Markup, band, chart, cross, dot, frame, group, line, path_of, ring, tag
+from autobct.report.draw_map import GRID, dial_axis, level_map, map_frame, place
+from autobct.report.estimated import MIDDLE, Dial, dials, log_cost, run_cost, run_score
 from autobct.report.story import Story, run_text
+from autobct.tuning.model.posterior import Learned
 
 __all__ = ["Drawn", "belief_charts"]
 
 _MOST_DIALS, _MOST_MAPS = 6, 6  # those that matter most are drawn
-_MOST_NAMED = 12
 _MOST_CHOICES = 40  # along a side of a map
+
+_POINTS = 41
+_MOST_NAMED = 12  # with more runs their numbers would run into each other
+_BESIDE = 0.16  # the prior, and what was observed, stand to the left and right of a choice
+_SPAN = 3.0  # an observation farther out than so many heights of the estimate is marked at the rim
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +114,114 @@ def _peak(story: Story, surface: Array, pair: tuple[Dial, Dial]) -> str:
     steps = zip(pair, (column, row), surface.shape[::-1], strict=True)
     where = [f"{dial.name}={number(dial.setting(int(k), size))}" for dial, k, size in steps]
     return f"best {number(float(surface.ravel()[best]), 3)} near {' and '.join(where)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Score or cost: how it is called, titled on an axis, coloured, estimated (5, n) and observed (n,)."""
+
+    name: str
+    title: str
+    colour: str
+    estimated: Callable[[Learned, Array], Array]
+    observed: Array
+    log: bool
+
+
+def sides(story: Story) -> tuple[Side, Side]:
+    """The score's side and the cost's."""
+    return (
+        Side(name="score", title="score", colour="score", estimated=run_score, observed=story.scores, log=False),
+        Side(
+            name="cost",
+            title=story.cost_title,
+            colour="cost",
+            estimated=run_cost,
+            observed=story.costs,
+            log=log_cost(story.problem),
+        ),
+    )
+
+
+def slice_chart(story: Story, side: Side, dial: Dial) -> tuple[Markup, str]:
+    """Prior and posterior along one parameter, all others as in the model to use; and the same in words."""
+    controls = story.swept([dial], _POINTS)
+    before, after = (side.estimated(known, controls) for known in (story.prior, story.posterior))
+    steps = np.linspace(0.0, 1.0, _POINTS) if dial.numeric else np.arange(float(len(controls)))
+    at = frame(dial_axis(dial), _value_axis(side, before, after))
+    draw = _curves if dial.numeric else _stalks
+    shapes = [_prior(at, steps, before, dial.numeric), group(side.colour, *draw(at, steps, after))]
+    beside = 0.0 if dial.numeric else _BESIDE
+    where = np.array([place(dial, run) + beside for run in story.history])
+    faint = story.problem.space.dim > len(dial.columns)
+    marks = run_marks(story, at, where, side.observed, faint=faint)
+    says = _words(side, dial, after, others=faint)
+    return chart(at, shapes, marks, says=says), says
+
+
+def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = False) -> list[Markup]:
+    """Every run where it was observed: dots, crosses at the rim for failed and far ones, a ring around the best.
+
+    faint:  only the best lies in the plane of the chart
+    """
+    drawn: dict[str, list[Markup]] = {"bad": [], "ink dots faint": [], "ink dots": [], "go": []}
+    for run, across, up in zip(story.history, x, y, strict=True):
+        if np.isnan(across):  # the run had no such parameter
+            continue
+        best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
+        inside = bool(np.isfinite(up) and at.y.low <= up <= at.y.high)
+        rim = float(up) if inside else at.y.high if up > at.y.high else at.y.low
+        mark = Mark(float(across), rim, f"Run {run.trial + 1}" if faint else run_text(run), name)
+        if inside:
+            drawn["ink dots faint" if faint and not best else "ink dots"].append(dot(at, mark))
+        else:
+            drawn["bad"].append(cross(at, mark))
+        drawn["go"] += [ring(at, mark)] if best else []
+    return [group(colour, *marks) for colour, marks in drawn.items() if marks]
+
+
+def _value_axis(side: Side, before: Array, after: Array) -> Axis:
+    """Room for the estimate and for what was observed near it; the prior may leave the frame."""
+    scale = (lambda values: np.log(np.maximum(values, 1e-300))) if side.log else np.asarray
+    shown = np.concatenate([after[[1, MIDDLE, 3]].ravel(), before[MIDDLE]])
+    observed = side.observed[np.isfinite(side.observed)]
+    reach = _SPAN * float(np.ptp(scale(shown)))
+    near = np.abs(scale(observed) - scale(shown).mean()) < reach
+    return axis_over(side.title, np.concatenate([shown, observed[near]]), log=side.log)
+
+
+def _prior(at: Frame, x: Array, quantiles: Array, numeric: bool) -> Markup:
+    low, middle, high = quantiles[1], quantiles[MIDDLE], quantiles[3]
+    if not numeric:
+        return group("muted", *(_stalk(at, k - _BESIDE, low[k], high[k], middle[k], 2.0) for k in range(len(x))))
+    edges = [line(at, x, edge, width=1.0, dashed=True) for edge in (low, high)]
+    return group("muted", band(at, x, low, high, opacity=0.10), *edges, line(at, x, middle, width=1.5, dashed=True))
+
+
+def _curves(at: Frame, x: Array, quantiles: Array) -> list[Markup]:
+    low95, low68, middle, high68, high95 = quantiles
+    bands = [band(at, x, low95, high95, opacity=0.16), band(at, x, low68, high68, opacity=0.24)]
+    return [*bands, line(at, x, middle, width=2.5)]
+
+
+def _stalks(at: Frame, x: Array, quantiles: Array) -> list[Markup]:
+    low95, low68, middle, high68, high95 = quantiles
+    thin = [_stalk(at, k, low95[k], high95[k], middle[k], 2.0) for k in x.astype(int)]
+    return thin + [_stalk(at, k, low68[k], high68[k], middle[k], 6.0) for k in x.astype(int)]
+
+
+def _stalk(at: Frame, x: float, low: float, high: float, middle: float, width: float) -> Markup:
+    """An upright bar from low to high with a bead in the middle."""
+    across, y = float(at.x.at(x)), at.y.at(np.array([low, high, middle]))
+    bar = tag("path", d=path_of(np.full(2, across), y[:2]), stroke="currentColor", stroke_width=width, fill="none")
+    bead = tag("circle", cx=across, cy=float(y[2]), r=5.5, fill="currentColor")
+    return Markup(tag("g", bar, fill="none", stroke_opacity="0.5") + bead)
+
+
+def _words(side: Side, dial: Dial, after: Array, *, others: bool) -> str:
+    """The chart in one sentence."""
+    middle = after[MIDDLE]
+    low, high = int(middle.argmin()), int(middle.argmax())
+    ends = [f"{number(float(middle[k]), 3)} at {number(dial.setting(k, len(middle)))}" for k in (low, high)]
+    kept = ", with all other parameters as in the model to use" if others else ""
+    return f"Estimated {side.name} along {dial.name}{kept}: from {ends[0]} to {ends[1]}."

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, axis_over, number
 from autobct.report.chart import Frame, Mark, Markup, chart, dot, frame, group, line, path_of, rule, tag
-from autobct.report.draw_belief import Drawn
-from autobct.report.draw_slice import run_marks
+from autobct.report.draw_belief import Drawn, run_marks
 from autobct.report.story import Story
 from autobct.tuning.result import WhatIf, count
 
