@@ -1,4 +1,4 @@
-"""`autobct run`, `init`, `repair` and `report`: tune any program by a TOML file, and a page about the tuning."""
+"""`autobct run`, `init` and `repair`: tune any program by a TOML file."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ TomlFile = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the four commands to the command line."""
+    """Add the three commands to the command line."""
     app.command("run", epilog=_CODES)(run)
     app.command("init")(init)
     app.command("repair")(repair)
-    app.command("report")(report)
 
 
 def run(
@@ -210,31 +209,3 @@ def _one_sentence() -> Iterator[None]:
     except OSError as error:
         where = error.filename or "the results could not be written"
         fail(f"{where}: {error.strerror}; the results so far are kept, and the same command continues.", 1)
-
-
-def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder that autobct run made, or its TOML file.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The HTML page to write.  [default: RUN with .html]")
-    ] = None,
-) -> None:
-    """Write a report on a tuning as one HTML page: the result, the reasons, charts and all runs."""
-    from autobct.report.page import check_page_path, write_recorded
-    from autobct.run import read_run
-
-    try:
-        if out is not None:
-            check_page_path(out)
-        recorded = read_run(run)
-        path = out or recorded.path.with_suffix(".html")
-        write_recorded(recorded, path)
-    except ImportError as error:
-        if error.name not in ("jinja2", "contourpy"):
-            raise
-        fail(f"{error}.")
-    except OSError as error:
-        fail(f"'{error.filename or out or run}' could not be written ({error.strerror}); give another file with --out.")
-    except ValueError as error:
-        fail(f"{error}.")
-    open_end = "" if recorded.finished else " The tuning is not finished; the page says so."
-    say(f"Wrote {path}, {path.stat().st_size / 1000:.0f} kB.{open_end}")
