@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
-from autobct.belief.gaussian import Gaussian, Seen, Truth
+from autobct.belief.gaussian import Gaussian, Truth
+from autobct.value.state import Seen
 
 
 def test_of_takes_a_matrix_or_a_diagonal() -> None:

@@ -71,48 +71,6 @@ class Gaussian:
         return np.asarray(self.mean + normals @ root.T)
 
 
-class Seen(Gaussian):
-    """`weights.at(features)`, unbatched, whose whole covariance is computed only if somebody asks for it.
-
-    A lookahead on a map asks for a few rows, and on many candidates the rest would take longer than the decision.
-    """
-
-    __slots__ = ("_features", "_root", "_whole")
-    _features: Array
-    _root: Array
-    _whole: Array | None
-
-    def __init__(self, weights: Gaussian, features: Array) -> None:
-        object.__setattr__(self, "mean", weights.mean @ features.T)
-        object.__setattr__(self, "_features", features)
-        object.__setattr__(self, "_root", features @ weights.cov)
-        object.__setattr__(self, "_whole", None)
-
-    @property
-    def cov(self) -> Array:
-        """(G, G), made at the first asking."""
-        if self._whole is None:
-            object.__setattr__(self, "_whole", self._root @ self._features.T)
-        return np.asarray(self._whole)
-
-    @property
-    def variances(self) -> Array:
-        """The diagonal of the covariance.  (G,)."""
-        return np.asarray(np.maximum(np.einsum("gj,gj->g", self._root, self._features), 0.0))
-
-    def rows(self, chosen: Indices) -> Array:
-        """Some rows of the covariance.  (n, G)."""
-        return np.asarray(self._root[chosen] @ self._features.T)
-
-    def with_mean(self, mean: Array) -> Gaussian:
-        """The same uncertainty around another mean, (G,)."""
-        other = object.__new__(Seen)
-        for name, value in (("mean", mean), ("_features", self._features), ("_root", self._root)):
-            object.__setattr__(other, name, value)
-        object.__setattr__(other, "_whole", self._whole)
-        return other
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
     """What is known about score and cost: the state x of the paper.  Score and cost are independent."""

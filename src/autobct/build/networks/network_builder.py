@@ -99,7 +99,7 @@ class BuildRequest:
 
     @property
     def name(self) -> str:
-        """What such a map is called, e.g. 1d-log-recall: as `autobct.tuning.decide.default_policy.shipped_name`."""
+        """What such a map is called, e.g. 1d-log-recall: as `autobct.tuning.decide.default_policy.shipped_for`."""
         return f"{self.dim}d-{self.cost.removesuffix('-linear')}-{'recall' if self.recall else 'last'}"
 
     @property

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, distinct
-from autobct.belief.gaussian import Belief, Seen
+from autobct.belief.gaussian import Belief
 from autobct.belief.model import noise_at
 from autobct.tuning.decide.position import Position, assessed
 from autobct.tuning.memory import Memory, place_of
@@ -23,7 +23,7 @@ from autobct.tuning.space.parameter import Categorical, Float, Int, tuned
 from autobct.tuning.space.space import Space
 from autobct.value.assessment import by_ei_per_cost
 from autobct.value.simulate import KEPT
-from autobct.value.state import State, keep
+from autobct.value.state import Seen, State, keep
 
 AROUND = 150
 """Controls around the best few models, and again around the most promising candidates."""

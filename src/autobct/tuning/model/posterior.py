@@ -1,4 +1,8 @@
-"""The belief as a pure function of problem and history: what a run teaches, and all runs one after the other."""
+"""The belief as a pure function of problem and history: what a run teaches, and the scores that are estimated after it.
+
+Scores are learned in model units, with the lower half drawn together (`Compression`).  Both steps are monotone, so that
+a quantile of the one is a quantile of the other.  An estimate is the posterior median.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +105,7 @@ def extended(known: Learned, history: Sequence[Run], run: Run) -> tuple[Learned,
 def after(known: Learned, run: Run) -> Learned:
     """What is known after one more run on the same scales; a failure is weak evidence of a score of zero.
 
-    Where the scale is learned a failure says nothing of scores; `feasibility` knows where runs fail.
+    Where the scale is learned a failure says nothing of scores; `opinion.chances` knows where runs fail.
     """
     return _after(known, run, _weighed)
 
@@ -150,7 +154,7 @@ def _mean_of_runs(measured: Measured, at: bytes, score: float) -> Measured:
 def _more_expensive(known: Learned, run: Run) -> bool:
     """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish.
 
-    One that cost a billion times as much says nothing either: that is a slip, see `units.farfetched`.
+    One that cost a billion times as much says nothing either: that is a slip, see `units.ranges`.
     """
     model, believed = known.problem.prior.model, known.belief.cost.mean
     observed = model.cost_model.to_observation(np.asarray(known.problem.cost_observed(run.cost)))
