@@ -226,7 +226,7 @@ class Tuner(Remembered):
         More time gives a tighter interval.  The bounds hold for the current candidates and if the prior holds; where
         the scale of the score is learned, for the Gaussian with the same mean and covariance.
         """
-        from autobct.tuning.decide.forecast import certificate_of
+        from autobct.tuning.decide.certified import certificate_of  # bounds are of no use before
 
         name, most = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits.max_runs
         options: Any = {"seconds": seconds, "seed": seed, "max_runs": most, "progress": progress}

@@ -1,7 +1,4 @@
-"""What continuing is likely to bring: tunings simulated to their end, with scores and costs from the posterior.
-
-And how far from the optimum a policy is: the certificate of a user's problem, in the user's units of score.
-"""
+"""What continuing is likely to bring: tunings simulated to their end, with scores and costs from the posterior."""
 
 from __future__ import annotations
 
@@ -14,12 +11,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices, whole_number
 from autobct.tuning.decide.decision import Train
 from autobct.tuning.model.simulated import DrawnTruth, drawn_truths
-from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.limits import Left
-from autobct.value.assessment import Assess, Assessment
-from autobct.value.bounds.certificate import Certificate, Progress, certify
-from autobct.value.bounds.lower_bound import Estimate
-from autobct.value.state import State, Terms, view
 
 if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner
@@ -36,8 +28,6 @@ _MOST_ASKED = 100_000
 """Simulated tunings of such a forecast."""
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-_SMALL = 1e-4  # a step in model units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,49 +166,3 @@ def _play(
 
 def _quantiles(values: Array | Indices) -> dict[float, float]:
     return dict(zip(QUANTILES, np.quantile(values, QUANTILES).tolist(), strict=True))
-
-
-def certificate_of(
-    problem: ScaledProblem,
-    values: Assess,
-    name: str,
-    *,
-    seconds: float,
-    seed: int,
-    max_runs: int | None = None,
-    progress: Progress = lambda share, text: None,
-) -> Certificate:
-    """What a policy is worth at least from the first belief, and no policy more than: net of the price of all runs.
-
-    Where the scale is learned the first belief is one Gaussian, with the mean and the covariance of all members, and
-    simulated tunings do not learn it: what is certified are decisions at a known scale.
-
-    values, name: the policy and what to call it;  max_runs: it is stopped after so many
-    """
-    start = view(problem.prior.belief, problem.prior.model, problem.controls)
-    policy = values if max_runs is None else at_most(values, max_runs)
-    found = certify(start, problem.terms, {name: policy}, seconds=seconds, seed=seed, progress=progress)
-    return replace(
-        found,
-        lower=_raw(found.lower, problem),
-        upper=_raw(found.upper, problem),
-        minimized=problem.direction == "minimize",
-    )
-
-
-def at_most(values: Assess, runs: int) -> Assess:
-    """The policy, stopped after so many runs."""
-
-    def limited(state: State, terms: Terms, made: int) -> Assessment:
-        if made >= runs:
-            return Assessment.by_value(np.full(state.score.mean.shape, -np.inf))
-        return values(state, terms, made)
-
-    return limited
-
-
-def _raw(found: Estimate, problem: ScaledProblem) -> Estimate:
-    """In the user's units; on a log scale the error is that of a small change."""
-    scale = problem.score_scale
-    below, above = (float(scale.to_raw(found.mean + step)) for step in (-_SMALL, _SMALL))
-    return replace(found, mean=float(scale.to_raw(found.mean)), error=found.error * abs(above - below) / (2 * _SMALL))
