@@ -18,12 +18,8 @@ from autobct.tuning.units.price import Price
 from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, affine
 
 if TYPE_CHECKING:
-    from autobct.belief.arrays import Array
-    from autobct.belief.prior import Prior
     from autobct.tuning.decide.policy import Policy
     from autobct.tuning.units.limits import Limits
-    from autobct.tuning.units.price import Price
-    from autobct.tuning.units.scale import Affine, AffineLog
 
 
 Direction = Literal["maximize", "minimize"]
