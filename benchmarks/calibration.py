@@ -4,7 +4,7 @@
     python benchmarks/calibration.py --tables FOLDER          # of benchmarks/families.py
 
 The first table has what the surfaces of each family show, every task counting the same: the habits of
-`autobct.belief.surrogate.surface.Habits`, by least squares on the functions of the default belief at random
+`autobct.belief.surrogate.learning.Habits`, by least squares on the functions of the default belief at random
 points.  The second one foretells: the mean log density of a score, run after run of a few at random, on tasks of the
 family that is left out, under an earlier default and the present one, under the habits estimated from the other
 families, and under those of the family itself.
@@ -30,7 +30,8 @@ from tasks import Task, holdout, published
 
 from autobct import Categorical, Int
 from autobct.belief.surrogate.ensemble import compressed
-from autobct.belief.surrogate.surface import Habits, ensemble_of, surface
+from autobct.belief.surrogate.learning import Habits, ensemble_of
+from autobct.belief.surrogate.surface import surface
 
 RUNS, DRAWS = 12, 4
 NOISE = 0.003

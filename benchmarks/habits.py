@@ -24,7 +24,7 @@ from tasks import LEVELS, Task, autobct_tuner, holdout, play, published
 
 from autobct.belief.arrays import Indices
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.surrogate.surface import Habits
+from autobct.belief.surrogate.learning import Habits
 from autobct.tuning import statement
 from autobct.tuning.decide import default_policy
 from autobct.tuning.decide.policy import Policy, ei_per_cost, gittins, relaxed

@@ -33,7 +33,7 @@ from tasks import (
 )
 
 import autobct
-from autobct.belief.surrogate.surface import Habits
+from autobct.belief.surrogate.learning import Habits
 from autobct.tuning.model import default_prior
 
 

@@ -9,7 +9,7 @@ from scipy.stats import multivariate_normal
 from autobct.belief.basis import kronecker
 from autobct.belief.prior import Prior
 from autobct.belief.surrogate.ensemble import Ensemble
-from autobct.belief.surrogate.surface import Growth, Habits, learning_prior
+from autobct.belief.surrogate.learning import Growth, Habits, learning_prior
 
 DIMS = {"line": 1, "square": 2, "cube": 3}
 FEW = Habits(members=6)

@@ -10,7 +10,7 @@ from tests.tuning.cases import LINE, SQUARE, ask_train, numbers, play, replayed,
 from autobct import Float, Int, Train, Tuner, ei_per_cost, mapped, paper_prior, relaxed, tune
 from autobct.belief.prior import default_prior
 from autobct.belief.surrogate.ensemble import Ensemble
-from autobct.belief.surrogate.surface import learning_prior
+from autobct.belief.surrogate.learning import learning_prior
 from autobct.maps.library import shipped_map
 from autobct.tuning.decide.position import assessed
 from autobct.tuning.model.default_prior import basis_for, growth_of

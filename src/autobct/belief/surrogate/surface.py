@@ -7,10 +7,6 @@ differ over the whole cube: priors for them can be read off real surfaces, and m
 |---|---|
 | P_k(2u - 1) sqrt(2k + 1) | `legendre`, k = 0..K |
 | J | `Surface.basis.size` |
-
-The first belief when nothing is said is an ensemble of such surfaces for the score, and a log-linear cost.  The numbers
-are means over the surfaces of ten families (docs/decisions/default-belief.md); a run learns what is different about its
-own.
 """
 
 from __future__ import annotations
@@ -20,14 +16,9 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
-from scipy.special import ndtri
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis, Factor, SurfaceFeatures, kronecker
-from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import LOG_LINEAR, Model
-from autobct.belief.prior import Prior
-from autobct.belief.surrogate.ensemble import Ensemble
+from autobct.belief.basis import Basis, Factor, SurfaceFeatures
 
 SIZE = 220
 """Functions of a surface: main effects always, then products, the smoothest first, while there is room."""
@@ -36,9 +27,6 @@ _DEGREE = {1: 10, 2: 8, 3: 7}  # of main effects, by the number of numbers; 5 be
 _ALONE = 3  # of one number and nothing else: decisions/one-two-numbers.md
 _HIGHEST = 3  # degree of a factor in a product
 _TOTAL = 5  # degree of a product
-
-AMPLITUDES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
-"""Standard deviations of the score over the cube, in score ranges, among which a run finds its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,114 +123,3 @@ def _products(parameters: tuple[int, ...], highest: int) -> Iterator[tuple[Facto
                 yield from (((which, k), (number, 1)) for k in range(1, parameters[which] + 1) for number in numbers)
         if total == 3:
             yield from (((a, 1), (b, 1), (c, 1)) for a, b, c in combinations(numbers, 3))
-
-
-@dataclass(frozen=True, slots=True)
-class Habits:
-    """How scores and costs usually behave, in units of the score range and of log cost.
-
-    level, level_sd:       a typical score
-    amplitude, spread:     median standard deviation of scores over the cube, and that of its logarithm
-    relevance_sd:          of the log share of a parameter
-    decays:                of the variance with the degree of a polynomial
-    interactions:          share of what several parameters do together
-    noises:                standard deviation of what no surface explains, over the amplitude
-    bump:                  by how many amplitudes the centre is expected to be better
-    cost_noise, cost_bend: standard deviation of one log cost, and of the curvature of a parameter's effect
-    cost_choice:           standard deviation of the log cost over the choices of a category
-    """
-
-    members: int = 24
-    level: float = 0.7
-    level_sd: float = 0.4
-    amplitude: float = 0.07
-    spread: float = 0.9
-    relevance_sd: float = 0.8
-    decays: tuple[float, ...] = (0.1, 0.25, 0.5)
-    interactions: tuple[float, ...] = (0.05, 0.1)
-    noises: tuple[float, ...] = (0.08, 0.15, 0.25, 0.42)
-    bump: float = 0.25
-    cost_noise: float = 0.2
-    cost_bend: float = 0.08
-    cost_choice: float = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """How the log cost is expected to rise over a parameter's range: mean and standard deviation of the difference."""
-
-    mean: float
-    sd: float
-
-
-def learning_prior(
-    parameters: Sequence[int],
-    growths: Sequence[Growth],
-    *,
-    cost_level: float,
-    cost_spread: float,
-    tops: Mapping[int, tuple[float, float]] | None = None,
-    habits: Habits | None = None,
-) -> Prior:
-    """A first belief that learns how much scores differ.
-
-    parameters: number of choices of each, 0 for a number;  growths: of the log cost over each of them
-    tops:       where the score of some parameters is expected to be best, and how firmly; see `Surface.hill`
-    """
-    told = habits or Habits()
-    of_score, of_cost = surface(parameters), surface(parameters, degree=2, size=0)
-    members = ensemble_of(of_score, told, tops or {})
-    mixture = members.prior()
-    model = Model(
-        score_basis=of_score.basis,
-        cost_basis=of_cost.basis,
-        score_noise=mixture.noise,
-        cost_noise=told.cost_noise,
-        cost_model=LOG_LINEAR,
-    )
-    cost = cost_of(of_cost, growths, cost_level, cost_spread, told)
-    return Prior(model, Belief(mixture.gaussian(), cost), members)
-
-
-def ensemble_of(of_score: Surface, habits: Habits, tops: Mapping[int, tuple[float, float]]) -> Ensemble:
-    """The members: the habits' settings in turn, with relevances that spread evenly over what is usual."""
-    count, parameters = habits.members, len(of_score.parameters)
-    relevances = np.exp(habits.relevance_sd * ndtri(np.clip(kronecker(count, parameters), 1e-6, 1.0 - 1e-6)))
-    decays, interactions, noises = habits.decays, habits.interactions, habits.noises
-    variances = np.stack(
-        [
-            of_score.variances(relevance, decays[m % len(decays)], interactions[m // len(decays) % len(interactions)])
-            for m, relevance in enumerate(relevances)
-        ]
-    )
-    variances[:, 0] = (habits.level_sd / habits.amplitude) ** 2
-    turns = np.arange(count) // (len(decays) * len(interactions))
-    amplitudes = np.array(AMPLITUDES)
-    log_prior = -0.5 * np.square(np.log(amplitudes / habits.amplitude) / habits.spread)
-    return Ensemble(
-        variances=variances,
-        noises=np.square(np.array(noises)[turns % len(noises)]),
-        amplitudes=amplitudes,
-        log_prior=log_prior - np.log(np.exp(log_prior).sum()),
-        bump=of_score.hill({**_centre(of_score, habits), **tops}),
-        level=habits.level,
-    )
-
-
-def _centre(of_score: Surface, habits: Habits) -> dict[int, tuple[float, float]]:
-    """The centre is expected to be better than the corners, all numbers alike."""
-    numbers = [which for which, choices in enumerate(of_score.parameters) if not choices]
-    return {which: (0.5, habits.bump / np.sqrt(len(numbers))) for which in numbers}
-
-
-def cost_of(of_cost: Surface, growths: Sequence[Growth], level: float, spread: float, habits: Habits) -> Gaussian:
-    """The log cost: a level, how it rises over each parameter, and a little bend."""
-    mean, sd = np.zeros(of_cost.basis.size), np.full(of_cost.basis.size, habits.cost_bend)
-    mean[0], sd[0] = level, spread
-    for place, term in enumerate(of_cost.terms):
-        if term and of_cost.parameters[term[0][0]]:
-            sd[place] = habits.cost_choice / np.sqrt(of_cost.parameters[term[0][0]])
-        elif term and term[0][1] == 1:
-            growth = growths[term[0][0]]
-            mean[place], sd[place] = growth.mean / np.sqrt(12.0), growth.sd / np.sqrt(12.0)
-    return Gaussian(mean, np.diag(np.square(sd)))

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from autobct.belief.basis import Basis, additive, additive_quartic, cubic
 from autobct.belief.prior import Expectations, Prior, default_prior
-from autobct.belief.surrogate.surface import Growth, Habits, learning_prior
+from autobct.belief.surrogate.learning import Growth, Habits, learning_prior
 from autobct.tuning.space.hints import Hints
 from autobct.tuning.space.parameter import Categorical, Int, Parameter, tuned
 from autobct.tuning.space.space import Space

@@ -132,7 +132,7 @@ def _guess(problem: ScaledProblem) -> Array | None:
     if not hints.guess:
         return None
     places, coordinates = dict(hints.guess), list[float]()
-    for position, parameter in enumerate(tuned(problem.space.parameters)):
+    for position, parameter in enumerate(p for p in problem.space.parameters if p.count != 1):
         place = places.get(position)
         if isinstance(parameter, Categorical):
             share = 1.0 / parameter.count

@@ -13,7 +13,7 @@ import numpy as np
 from autobct.belief.arrays import Array, distinct
 from autobct.belief.basis import kronecker
 from autobct.tuning.space.hints import NOTHING, Hints
-from autobct.tuning.space.parameter import Categorical, Float, Int, tuned
+from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter, tuned
 from autobct.tuning.space.row_table import MOST_ROWS, Table
 from autobct.tuning.space.space import Space
 
@@ -41,17 +41,21 @@ def refinable(space: Space) -> bool:
 
 def spread(space: Space, hints: Hints = NOTHING, size: int = SPREAD) -> Array:
     """Centre, cheaper centres, all with what was guessed, then an even spread.  (G, p), no two alike."""
-    guessed = {which: _uniform(tuned(space.parameters)[which], place) for which, place in hints.guess}
-    middles = [[low if isinstance(p, Int) else 0.5 for p in tuned(space.parameters)] for low in _CHEAP]
+    guessed = {which: _uniform(_tuned(space)[which], place) for which, place in hints.guess}
+    middles = [[low if isinstance(p, Int) else 0.5 for p in _tuned(space)] for low in _CHEAP]
     centre, *cheap = (
         drawn_at(space, [guessed.get(which, u) for which, u in enumerate(middle)])
-        for middle in ([0.5] * len(tuned(space.parameters)), *middles)
+        for middle in ([0.5] * len(_tuned(space)), *middles)
     )
-    points = kronecker(size, len(tuned(space.parameters)))
-    inner = np.array([not isinstance(p, Categorical) for p in tuned(space.parameters)])
+    points = kronecker(size, len(_tuned(space)))
+    inner = np.array([not isinstance(p, Categorical) for p in _tuned(space)])
     middle = slice(size // 3)
     points[middle] = np.where(inner, 0.5 + _MIDDLE * (points[middle] - 0.5), points[middle])
     return distinct(space.realized(np.stack([centre, *cheap, *(drawn_at(space, point) for point in points.tolist())])))
+
+
+def _tuned(space: Space) -> list[Parameter]:
+    return tuned(space.parameters)
 
 
 def _uniform(parameter: Float | Int | Categorical, place: float) -> float:
@@ -69,7 +73,7 @@ def _uniform(parameter: Float | Int | Categorical, place: float) -> float:
 def drawn_at(space: Space, point: Sequence[float]) -> Array:
     """The control whose parameters are drawn by uniforms."""
     parts: list[float] = []
-    for parameter, u in zip(tuned(space.parameters), point, strict=True):
+    for parameter, u in zip(_tuned(space), point, strict=True):
         if isinstance(parameter, Categorical):
             chosen = min(int(u * parameter.count), parameter.count - 1)
             parts += [float(choice == chosen) for choice in range(parameter.count)]
