@@ -71,6 +71,11 @@ def test_no_two_files_have_the_same_name() -> None:
     assert not {name: found for name, found in places.items() if len(found) > 1 and name != "__init__.py"}
 
 
+def test_no_file_is_too_long_to_read() -> None:
+    lengths = {path.name: len(path.read_text("utf-8").splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert not {name: length for name, length in lengths.items() if length > 300}
+
+
 def test_a_class_name_means_one_thing() -> None:
     places = defaultdict(list)
     for path in [*PACKAGE.rglob("*.py"), *(ROOT / "experiments" / "paper").rglob("*.py")]:
