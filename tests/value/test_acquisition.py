@@ -180,8 +180,8 @@ def test_other_surrogates_count_as_much_as_the_belief() -> None:
     others = (Opinion(np.array([0.0, 0.3]), np.array([0.2, 0.1])), Opinion(np.array([0.1, 0.2]), np.array([0.4, 0.9])))
     terms, three = Terms(1.0, recall=True, overhead=0.01), replace(state, others=others)
     own, price = expected_improvement(state, terms), expected_price(state, terms)
-    np.testing.assert_allclose(expected_improvement(three, terms), (own + [0.1, 0.5]) / 3, rtol=1e-12)
-    product = price * [0.21 * 0.41, 0.11 * 0.91]
+    np.testing.assert_allclose(expected_improvement(three, terms), (own + np.array([0.1, 0.5])) / 3, rtol=1e-12)
+    product = price * np.array([0.21 * 0.41, 0.11 * 0.91])
     np.testing.assert_allclose(expected_price(three, terms), np.cbrt(product), rtol=1e-12)
 
 
