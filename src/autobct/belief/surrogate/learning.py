@@ -22,8 +22,8 @@ from autobct.belief.surrogate.surface import Surface, surface
 AMPLITUDES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Standard deviations of the score over the cube, in score ranges, among which a run finds its own."""
 
-HEIGHTS = ((1.0, 0.6), (0.3, 0.2), (0.0, 0.2))
-"""How much of a hill over a guess there may be, with probabilities: the runs tell whether a guess was right."""
+HEIGHTS = ((1.0, 0.98), (0.0, 0.02))
+"""Whether there is a hill over a guess, with probabilities: the runs tell.  docs/decisions/usual-values.md."""
 
 
 @dataclass(frozen=True, slots=True)
