@@ -4,8 +4,9 @@
 
 FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  --weights is the folder of the
 networks of the four folds (experiments/surrogate/weights).  Settings are those of `autobct.Tuner`, e.g.
-{"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores, and {"peer": "logei-2"}
-plays one of the peers of peer_list.py that stop by themselves.
+{"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores, "names": "hidden" what is
+usual by the names of parameters, "names": "mirrored" takes its opposite, and {"peer": "logei-2"} plays one of the peers
+of peer_list.py that stop by themselves.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from tasks import LEVELS, autobct_tuner, play
 
 from autobct.belief.surrogate.network import Network
 from autobct.maps.surrogates import read_surrogate
+from autobct.tuning import problem
 from autobct.tuning.model import opinion
+from autobct.tuning.space.parameter import Categorical
+from autobct.tuning.space.space import Space
+from autobct.tuning.space.usual_values import usual_places
 
 _HERE = Path(__file__).resolve().parents[1]
 WEIGHTS = _HERE / "experiments" / "surrogate" / "weights"
@@ -59,6 +64,19 @@ def using(network: Network) -> None:
     opinion.shipped_surrogate = lambda: network
 
 
+def calling(names: str) -> None:
+    """From now on what is usual by name is "known", "hidden", or "mirrored" in the range or the choices."""
+    problem.usual_places = {"known": usual_places, "hidden": lambda space: (), "mirrored": _mirrored}[names]
+
+
+def _mirrored(space: Space) -> tuple[tuple[int, float], ...]:
+    tuned = [parameter for parameter in space.parameters if parameter.count != 1]
+    return tuple(
+        (which, (place + 1) % parameter.count if isinstance(parameter := tuned[which], Categorical) else 1.0 - place)
+        for which, place in usual_places(space)
+    )
+
+
 def played(job: tuple[str, str, str, dict[str, Any], float, int]) -> Row:
     """One play."""
     name, data, weights, settings, level, seed = job
@@ -66,6 +84,7 @@ def played(job: tuple[str, str, str, dict[str, Any], float, int]) -> Row:
 
     using(loaded(weights))
     task, told = named_task(name, data), dict(settings)
+    calling(told.pop("names", "known"))
     if not told.pop("told", True):
         told["score_range"] = None
     tuner = PEERS[told["peer"]].make() if "peer" in told else autobct_tuner(**told)

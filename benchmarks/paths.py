@@ -94,15 +94,17 @@ def typical(bench: Bench) -> float:
 
 
 def expectations(position: Any, kappa: float, unit: float) -> dict[str, Any]:
-    """What the ensemble (e, c) and the network (g, d) expect at all candidates."""
+    """What the ensemble (e, c) and the network (g, d) expect at all candidates; the ensemble where it is not asked."""
     terms, scale = position.problem.terms, position.problem.score_scale.unit / unit
-    (second,) = position.state.others
+    second = next(iter(position.state.others), None)
     alone = replace(position.state, feasibility=position.feasibility, others=(), realised=1.0)
+    improvement, price = expected_improvement(alone, terms) * scale, run_price(alone, terms) * scale
+    chance = 1.0 if position.feasibility is None else position.feasibility
     return {
-        "e": expected_improvement(alone, terms) * scale,
-        "c": run_price(alone, terms) * scale,
-        "g": second.improvement(terms) * scale * (1.0 if position.feasibility is None else position.feasibility),
-        "d": second.price(terms) * scale,
+        "e": improvement,
+        "c": price,
+        "g": improvement if second is None else second.improvement(terms) * scale * chance,
+        "d": price if second is None else second.price(terms) * scale,
         "kappa": kappa / unit,
     }
 

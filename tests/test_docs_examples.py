@@ -76,8 +76,7 @@ def test_what_stands_on_a_page_works(
 
 def _without_ray(request: pytest.FixtureRequest) -> None:
     """Ray is not running before this test, nor after it."""
-    import ray
-
+    ray = pytest.importorskip("ray")
     ray.shutdown()
     request.addfinalizer(ray.shutdown)
 

@@ -1,5 +1,7 @@
 """The ensemble against a brute force: every member of every amplitude as a dense Gaussian of its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ ENSEMBLE = Ensemble(
     log_prior=np.log([0.2, 0.5, 0.3]),
     bump=np.array([0.0, 0.0, -0.3, 0.1]),
     level=0.6,
+    heights=np.array([1.0, 0.0, 0.5]),
 )
 
 
@@ -31,7 +34,7 @@ def one_by_one(features: Array, scores: Array, *, room: bool = True) -> tuple[Ar
     for m in range(3):
         row = []
         for k, a in enumerate(ENSEMBLE.amplitudes):
-            mean = a * ENSEMBLE.bump + np.array([0.6, 0, 0, 0])
+            mean = a * ENSEMBLE.heights[k] * ENSEMBLE.bump + np.array([0.6, 0, 0, 0])
             belief = Gaussian(mean, a**2 * np.diag(ENSEMBLE.variances[m]))
             noise, total = a * np.sqrt(ENSEMBLE.noises[m]), ENSEMBLE.log_prior[k]
             for phi, y in zip(features, scores, strict=True):
@@ -69,9 +72,7 @@ def test_the_mixture_has_the_moments_of_its_members(count: int) -> None:
 
 def test_the_order_of_runs_and_of_members_does_not_matter() -> None:
     features, scores = told(6)
-    turned = Ensemble(
-        ENSEMBLE.variances[::-1], ENSEMBLE.noises[::-1], ENSEMBLE.amplitudes, ENSEMBLE.log_prior, ENSEMBLE.bump, 0.6
-    )
+    turned = replace(ENSEMBLE, variances=ENSEMBLE.variances[::-1], noises=ENSEMBLE.noises[::-1])
     one = ENSEMBLE.posterior(features, scores).gaussian()
     for other in (ENSEMBLE.posterior(features[::-1], scores[::-1]), turned.posterior(features, scores)):
         np.testing.assert_allclose(other.gaussian().mean, one.mean, atol=1e-10)
@@ -85,6 +86,15 @@ def test_runs_tell_the_amplitude() -> None:
     small, large = (ENSEMBLE.posterior(features, 0.3 + a * shape).amplitude for a in (0.02, 0.4))
     assert small == pytest.approx(0.02, rel=0.2)
     assert large == pytest.approx(0.4, rel=0.2)
+
+
+def test_runs_tell_whether_there_is_a_hill() -> None:
+    hill = replace(ENSEMBLE, heights=np.array([1.0, 0.0]), amplitudes=np.full(2, 0.1), log_prior=np.log([0.98, 0.02]))
+    hill = replace(hill, bump=np.array([0.0, 3.0, -3.0, 3.0]))
+    features, _ = told(8)
+    up, down = (hill.posterior(features, 0.6 + s * 0.1 * features @ hill.bump).weights.sum(axis=0) for s in (1, -1))
+    assert up[0] > 0.99
+    assert down[1] > 0.99
 
 
 def test_amplitudes_that_leave_the_range_are_implausible() -> None:

@@ -16,6 +16,7 @@ from autobct.tuning.history import Note, Run
 from autobct.tuning.model.alarm import Alarm, Watch, notes_of, raised, surprise, watched
 from autobct.tuning.model.posterior import Learned, estimated_score, extended, learned, score_at
 from autobct.tuning.problem import ScaledProblem, deciding_for
+from autobct.tuning.space.hints import begins_at
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import as_it_counts
 from autobct.value.simulate import KEPT
@@ -95,7 +96,9 @@ class Memory:
     @property
     def news(self) -> str:
         """What there is to say with the next decision."""
-        texts = [note.text for note in self.notes if note.run >= self.heard]
+        begins = "" if self.asked or self.runs else begins_at(self.problem.space, self.problem.stated.hints)
+        texts = [begins] if begins else []
+        texts += [note.text for note in self.notes if note.run >= self.heard]
         if self.alarm is not None and self.alarm.run >= self.heard:
             texts.append(self.alarm.text)
         return " ".join(texts)

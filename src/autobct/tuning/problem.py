@@ -37,6 +37,7 @@ from autobct.tuning.space.candidates import refinable, spread
 from autobct.tuning.space.hints import NOTHING, Hints, hints_of
 from autobct.tuning.space.parameter import tuned
 from autobct.tuning.space.space import Space
+from autobct.tuning.space.usual_values import usual_places
 from autobct.tuning.units.price import Price, parse_price
 from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, is_log, stated_ends
 from autobct.value.state import Terms
@@ -179,6 +180,8 @@ def problem_of(
         raise ValueError(
             "guess, increases_cost and expect_usual are for the default surrogate; leave them out with a prior"
         )
+    if learning and hints.usual:
+        hints = replace(hints, by_name=usual_places(told_space))
     fixed = own is not None
     least = 0.0 if learning else OVERHEAD
     stated = Stated(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def versions() -> dict[str, str]:
 
 def _hints(hints: Hints, problem: ScaledProblem) -> dict[str, Any]:
     """What was said to shape the default belief; nothing if nothing was."""
-    if hints == NOTHING:
+    if replace(hints, by_name=()) == NOTHING:
         return {}
     names = [name for name, p in zip(problem.space.names, problem.space.parameters, strict=True) if p.count != 1]
     return {

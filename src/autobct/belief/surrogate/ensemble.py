@@ -4,14 +4,15 @@ Before the first run nobody knows by how much scores differ, which parameters ma
 much of it no smooth surface explains.  Every member of the ensemble is one answer; Bayes' rule weighs them, and the
 mixture has one mean and one covariance, with which everything else goes on as with any Gaussian belief.
 
-    y = level + a (bump + shape) + noise,    shape ~ N(0, diag(variances_m)),    noise ~ N(0, a^2 noise_m)
+    y = level + a (h bump + shape) + noise,    shape ~ N(0, diag(variances_m)),    noise ~ N(0, a^2 noise_m)
 
-Given a shape m, what was seen depends on the amplitude a through three sums of squares only: a grid of amplitudes is
-free.  All of it is linear algebra in the number of runs; after `MOST` runs the mixture itself becomes the belief.
+Given a shape m, what was seen depends on the amplitude a and on the height h of what was expected through three sums
+of squares only: a grid of both is free.  All of it is linear algebra in the number of runs; after `MOST` runs the
+mixture itself becomes the belief.
 
 | here | shape |
 |---|---|
-| M members (shapes), A amplitudes, J functions, n runs | |
+| M members (shapes), A amplitudes with their heights, J functions, n runs | |
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Ensemble:
     amplitudes:  (A,) standard deviations of the score over the cube;  log_prior: (A,) their log probabilities
     bump:        (J,) mean weights over a
     level:       mean weight of the constant
+    heights:     (A,) how much of the bump there is with each amplitude; 1 where that is no question
     """
 
     variances: Array
@@ -49,6 +51,7 @@ class Ensemble:
     log_prior: Array
     bump: Array
     level: float
+    heights: Array | float = 1.0
 
     def prior(self) -> Mixture:
         """The mixture before any run."""
@@ -71,6 +74,7 @@ class Ensemble:
         return Mixture(
             weights=self._weights(root, whitened, scores),
             amplitudes=self.amplitudes,
+            heights=self.heights,
             from_data=level + from_data,
             from_bump=self.bump - from_bump,
             variances=self.variances,
@@ -84,11 +88,11 @@ class Ensemble:
 
     def _weights(self, root: Array, whitened: Array, scores: Array) -> Array:
         """Posterior probabilities of all pairs of a shape and an amplitude.  (M, A)."""
-        a, count = self.amplitudes, whitened.shape[1]
+        a, h, count = self.amplitudes, self.heights, whitened.shape[1]
         data, bump = whitened[..., 0], whitened[..., 1]
         log_det = np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
         squares = [np.sum(x * y, axis=-1)[:, None] for x, y in ((data, data), (data, bump), (bump, bump))]
-        fit = squares[0] / a**2 - 2.0 * squares[1] / a + squares[2]
+        fit = squares[0] / a**2 - 2.0 * h * squares[1] / a + h**2 * squares[2]
         log_weights = self.log_prior + _room(a, scores) - log_det[:, None] - count * np.log(a) - 0.5 * fit
         weights = np.exp(log_weights - log_weights.max())
         return np.asarray(weights / weights.sum())
@@ -108,13 +112,14 @@ def _room(amplitudes: Array, scores: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixture:
-    """The members after some runs: N(from_data + a from_bump, a^2 (variances - gain' gain)) with probability weights.
+    """The members after some runs: N(from_data + a h from_bump, a^2 (variances - gain' gain)) with probability weights.
 
     weights: (M, A);  from_data, from_bump, variances: (M, J);  gain: (M, n, J);  noises: (M,)
     """
 
     weights: Array
     amplitudes: Array
+    heights: Array | float
     from_data: Array
     from_bump: Array
     variances: Array
@@ -130,10 +135,12 @@ class Mixture:
         """The Gaussian with the mixture's mean and covariance."""
         probability = self.shapes
         safe = np.maximum(probability, 1e-300)
-        first, second = (self.weights @ self.amplitudes**k / safe for k in (1, 2))  # E a, E a^2 given the shape
+        second = self.weights @ self.amplitudes**2 / safe  # E a^2 given the shape
+        bumps = self.amplitudes * self.heights
+        first, square = (self.weights @ bumps**k / safe for k in (1, 2))  # E a h, E (a h)^2
         means = self.from_data + first[:, None] * self.from_bump
         mean = probability @ means
-        unsure = np.sqrt(probability * np.maximum(second - first**2, 0.0))[:, None] * self.from_bump
+        unsure = np.sqrt(probability * np.maximum(square - first**2, 0.0))[:, None] * self.from_bump
         apart = np.sqrt(probability)[:, None] * (means - mean)
         known = np.sqrt(probability * second)[:, None, None] * self.gain
         cov = np.diag((probability * second) @ self.variances)
@@ -151,12 +158,13 @@ class Mixture:
         chosen = np.minimum(np.searchsorted(ladder, uniforms * ladder[-1]), len(ladder) - 1)
         member, at = np.divmod(chosen, len(self.amplitudes))
         scale, sds, spread = self.amplitudes[at], np.sqrt(self.variances), normals.copy()
+        height = np.broadcast_to(self.heights, self.amplitudes.shape)[at][:, None]
         for m in np.unique(member) if self.gain.shape[1] else ():
             _, lengths, known = np.linalg.svd(self.gain[m] / np.maximum(sds[m], 1e-150), full_matrices=False)
             shrunk = 1.0 - np.sqrt(np.maximum(1.0 - lengths**2, 0.0))
             rows = member == m
             spread[rows] -= ((spread[rows] @ known.T) * shrunk) @ known
-        weights = self.from_data[member] + scale[:, None] * (self.from_bump[member] + sds[member] * spread)
+        weights = self.from_data[member] + scale[:, None] * (height * self.from_bump[member] + sds[member] * spread)
         return weights, scale * np.sqrt(self.noises[member])
 
     @property

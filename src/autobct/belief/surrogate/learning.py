@@ -21,6 +21,9 @@ from autobct.belief.surrogate.surface import Surface, surface
 AMPLITUDES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Standard deviations of the score over the cube, in score ranges, among which a run finds its own."""
 
+HEIGHTS = ((1.0, 0.98), (0.0, 0.02))
+"""Whether there is a hill over a guess, with probabilities: the runs tell.  docs/decisions/usual-values.md."""
+
 
 @dataclass(frozen=True, slots=True)
 class Habits:
@@ -102,8 +105,10 @@ def ensemble_of(of_score: Surface, habits: Habits, tops: Mapping[int, tuple[floa
     )
     variances[:, 0] = (habits.level_sd / habits.amplitude) ** 2
     turns = np.arange(count) // (len(decays) * len(interactions))
-    amplitudes = np.array(AMPLITUDES)
+    heights, chances = np.array(HEIGHTS if any(height for _, height in tops.values()) else ((1.0, 1.0),)).T
+    amplitudes = np.repeat(AMPLITUDES, len(heights))
     log_prior = -0.5 * np.square(np.log(amplitudes / habits.amplitude) / habits.spread)
+    log_prior += np.tile(np.log(chances), len(AMPLITUDES))
     return Ensemble(
         variances=variances,
         noises=np.square(np.array(noises)[turns % len(noises)]),
@@ -111,6 +116,7 @@ def ensemble_of(of_score: Surface, habits: Habits, tops: Mapping[int, tuple[floa
         log_prior=log_prior - np.log(np.exp(log_prior).sum()),
         bump=of_score.hill({**_centre(of_score, habits), **tops}),
         level=habits.level,
+        heights=np.tile(heights, len(AMPLITUDES)),
     )
 
 

@@ -18,6 +18,7 @@ _DIMENSIONLESS = 0.12 * math.sqrt(12.0)  # by how much the log cost changes over
 _KNOWN = 0.7  # elasticity of the cost in a number that is known to make runs expensive; half as uncertain as that
 _ANYTHING = 1.0  # by how much the log cost changes over the range of any number where nothing is as usual
 _GUESSED = 0.3  # height of a hill over a guess, in amplitudes
+_USUALLY = 2.0  # strength of what is usual by name.  docs/decisions/usual-values.md
 _FARTHEST = 6.0  # log ratio of the ends of a whole number beyond which costs do not follow any more
 _SMALL = -1.6  # log of how much smaller a typical run is where more than two numbers are tuned
 
@@ -48,7 +49,8 @@ def _learning(
 
 
 def _tops(hints: Hints) -> dict[int, tuple[float, float]]:
-    return {which: (place, _GUESSED * hints.strength) for which, place in hints.guess}
+    usual = {which: (place, _GUESSED * _USUALLY) for which, place in hints.by_name}
+    return usual | {which: (place, _GUESSED * hints.strength) for which, place in hints.guess}
 
 
 def growth_of(parameter: Parameter, *, known: bool = False, usual: bool = True) -> Growth:

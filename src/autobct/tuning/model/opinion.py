@@ -127,11 +127,10 @@ def _ends(problem: ScaledProblem) -> tuple[float, float] | None:
 
 
 def _guess(problem: ScaledProblem) -> Array | None:
-    """The control of a guess; what it does not name is at the centre."""
-    hints = problem.stated.hints
-    if not hints.guess:
+    """The control of a guess, or of what is usual; other parameters are at the centre."""
+    places, coordinates = problem.stated.hints.places, list[float]()
+    if not places:
         return None
-    places, coordinates = dict(hints.guess), list[float]()
     for position, parameter in enumerate(p for p in problem.space.parameters if p.count != 1):
         place = places.get(position)
         if isinstance(parameter, Categorical):

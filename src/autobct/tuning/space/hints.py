@@ -23,12 +23,19 @@ class Hints:
     strength:  how firmly the guess is held, 1 as a rule
     growing:   parameters with which the cost is known to rise, by position
     usual:     whether to expect what is usual: a centre better than corners, whole numbers that make runs expensive
+    by_name:   (parameter, place) where parameters of well-known names are usually set, as in `guess`
     """
 
     guess: tuple[tuple[int, float], ...] = ()
     strength: float = 1.0
     growing: tuple[int, ...] = ()
     usual: bool = True
+    by_name: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def places(self) -> dict[int, float]:
+        """Where each parameter is expected to be good: as guessed, or else as is usual."""
+        return dict(self.by_name) | dict(self.guess)
 
 
 NOTHING = Hints()
@@ -51,6 +58,15 @@ def hints_of(
             f"guess_strength must be at most {_FIRMEST:g}, got {guess_strength!r}; 1 is the default, 3 is nearly sure"
         )
     return Hints(_guess(space, guess), strength, _growing(space, increases_cost), expect_usual)
+
+
+def begins_at(space: Space, hints: Hints) -> str:
+    """Which parameters the first run sets to what is usual; nothing if there is none."""
+    names = [_tuned(space)[which] for which, _ in hints.by_name if which not in dict(hints.guess)]
+    if not names:
+        return ""
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"The first run starts from usual values of {listed}; expect_usual=False starts from the centre."
 
 
 def _guess(space: Space, guess: Mapping[str, Any] | None) -> tuple[tuple[int, float], ...]:

@@ -1,0 +1,130 @@
+"""Parameters of well-known names begin where they are usually set; all others are as if nothing was known."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autobct import Categorical, Float, Int, Train, Tuner
+from autobct.tuning.problem import problem_of
+from autobct.tuning.space.space import Space
+from autobct.tuning.space.usual_values import usual_places
+
+BOOSTED: dict[str, Any] = {
+    "learning_rate": Float(1e-3, 1, log=True),
+    "max_depth": Int(2, 12),
+    "n_estimators": Int(10, 1000, log=True),
+    "subsample": Float(0.5, 1.0),
+}
+
+
+def usual(space: dict[str, Any]) -> dict[str, Any]:
+    """Name -> the usual value as the parameter has it."""
+    names = [name for name, p in space.items() if p.count != 1]
+    found = {names[which]: place for which, place in usual_places(Space.of(space))}
+    return {
+        name: space[name].choices[int(place)] if isinstance(space[name], Categorical) else space[name].from_unit(place)
+        for name, place in found.items()
+    }
+
+
+def test_boosted_trees() -> None:
+    assert usual(BOOSTED) == pytest.approx({"learning_rate": 0.1, "max_depth": 6, "subsample": 0.8})
+
+
+def test_the_same_name_means_another_thing_in_another_model() -> None:
+    rate = Float(1e-5, 1, log=True)
+    assert usual({"learning_rate": rate, "units": Int(8, 256)})["learning_rate"] == pytest.approx(1e-3)
+    assert usual({"lr": rate, "momentum": Float(0, 0.99)}) == pytest.approx({"lr": 1e-2, "momentum": 0.9})
+    gamma = Float(1e-4, 10, log=True)
+    assert usual({"C": Float(0.01, 100, log=True), "gamma": gamma}) == pytest.approx({"C": 1.0, "gamma": 0.05})
+    none = usual({"eta": Float(0.01, 1, log=True), "max_depth": Int(1, 10), "gamma": gamma})["gamma"]
+    assert math.log(none / 1e-4) == pytest.approx(0.1 * math.log(1e5))  # zero is not in a logarithmic range
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"x": Float(0, 1), "y": Int(1, 9)},
+        {"learning_rate": Float(1e-4, 1, log=True)},  # of what?
+        {"alpha": Float(0, 1), "gamma": Float(0, 1)},
+        {"max_depth": Int(1, 20)},
+    ],
+)
+def test_nothing_is_known_of_other_names(space: dict[str, Any]) -> None:
+    assert usual_places(Space.of(space)) == ()
+
+
+def test_names_as_libraries_write_them() -> None:
+    rate, leaves = Float(1e-3, 1, log=True), Int(4, 200, log=True)
+    assert usual({"clf__learning_rate": rate, "clf__max_leaf_nodes": leaves})["clf__max_leaf_nodes"] == 31
+    assert usual({"eta": rate, "min.child.weight": Float(0.1, 100, log=True)})["min.child.weight"] == pytest.approx(1)
+    assert usual({"Learning-Rate": rate, "num_leaves": leaves})["Learning-Rate"] == pytest.approx(0.1)
+
+
+def test_choices_are_found_by_name() -> None:
+    cost = Float(0.1, 10, log=True)
+    assert usual({"cost": cost, "kernel": Categorical(["linear", "Radial"])})["kernel"] == "Radial"
+    assert "kernel" not in usual({"cost": cost, "kernel": Categorical(["linear", "poly"])})
+    flags = {"units": Int(1, 9), "dropout": Categorical([True, False]), "batch_size": Categorical([16, 64, 256])}
+    assert usual(flags) == {"batch_size": 64}
+
+
+def test_a_value_beyond_its_range() -> None:
+    trees = {"max_depth": Int(1, 10), "n_estimators": Int(1, 9), "min_samples_leaf": Int(5, 105)}
+    assert usual(trees) == {"max_depth": 10, "min_samples_leaf": 15}
+    assert "lr" not in usual({"lr": Float(1e-6, 1e-4, log=True), "batch_size": Int(8, 64)})  # fine-tuning
+
+
+def test_constants_and_steps() -> None:
+    space = {"learning_rate": Float(0.1, 0.1), "max_depth": Int(1, 9, step=2), "subsample": Float(0, 1, step=0.25)}
+    assert usual(space) == {"max_depth": 5, "subsample": 0.75}
+    assert usual_places(Space.of(space)) == ((0, 0.5), (1, 0.75))  # counted among those that are tuned
+
+
+def test_the_first_run_is_there() -> None:
+    first = Tuner(BOOSTED, price=0.001, score_range=(0, 1)).ask()
+    assert first.params["learning_rate"] == pytest.approx(0.1)
+    assert (first.params["max_depth"], first.params["subsample"]) == (6, pytest.approx(0.8))
+
+
+def test_it_is_said_once() -> None:
+    tuner = Tuner(BOOSTED, price=0.001, guess={"subsample": 0.9})
+    first = tuner.ask()
+    assert first.note == (
+        "The first run starts from usual values of learning_rate and max_depth; "
+        "expect_usual=False starts from the centre."
+    )
+    assert first.why.endswith(first.note)
+    assert not tuner.ask().note
+    assert not Tuner({"x": Float(0, 1)}, price=0.001).ask().note
+
+
+def test_a_guess_is_worth_more_than_what_is_usual() -> None:
+    hints = problem_of(BOOSTED, 0.001, guess={"learning_rate": 0.01}).stated.hints
+    rate = BOOSTED["learning_rate"].to_unit(0.01)
+    assert hints.places == pytest.approx({0: rate, 1: 0.4, 3: 0.6})
+    first = Tuner(BOOSTED, price=0.001, guess={"learning_rate": 0.01}, score_range=(0, 1)).ask()
+    assert (first.params["learning_rate"], first.params["max_depth"]) == (pytest.approx(0.01), 6)
+
+
+def test_nothing_is_usual_where_that_is_said_or_a_prior_is_given() -> None:
+    first = Tuner(BOOSTED, price=0.001, expect_usual=False).ask()
+    other = Tuner({f"x{i}": p for i, p in enumerate(BOOSTED.values())}, price=0.001, expect_usual=False).ask()
+    assert list(first.params.values()) == list(other.params.values())
+    assert problem_of(BOOSTED, 0.001, expect_usual=False).stated.hints.by_name == ()
+    assert problem_of(BOOSTED, 0.001, prior="paper").stated.hints.by_name == ()
+
+
+def test_it_is_unlearned() -> None:
+    """Where the opposite of what is usual is good, the runs go there."""
+    space = {"learning_rate": Float(1e-4, 1, log=True), "momentum": Float(0.1, 0.99)}
+    tuner = Tuner(space, price=0.002, score_range=(0, 1), max_runs=25)
+    while isinstance(train := tuner.ask(), Train):
+        far = np.array([np.log10(train.params["learning_rate"]) + 3.5, 2 * (train.params["momentum"] - 0.2)])
+        tuner.tell(train, score=float(0.9 - 0.1 * far @ far), cost=1.0)
+    assert tuner.best.params["learning_rate"] < 1.5e-3
+    assert tuner.best.params["momentum"] < 0.5
