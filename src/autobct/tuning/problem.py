@@ -66,7 +66,7 @@ class Stated:
     learning:     the default belief is one that learns its scale
     spreads:      candidates are an even spread, and others may be added around the best models
     noise:        standard deviation of one score, in the user's units; None if it is to be learned
-    second:       the learned surrogate is asked as well;  alone: it was asked for that it is not
+    second:       other surrogates are asked as well;  alone: the user wants the ensemble alone
     """
 
     score_scale: Scale

@@ -1,1 +1,1 @@
-"""What a belief is worth: lookahead, its bounds, and the policies built on it."""
+"""What a belief is worth: acquisition functions, lookahead, value maps, and bounds on the best policy."""

@@ -2,12 +2,12 @@
 
 | field's term | here |
 |---|---|
-| expected improvement (EI), correlated and noisy, as in the knowledge gradient | `expected_improvement` |
+| expected improvement (EI), correlated and noisy, over all trained models | `expected_improvement` |
 | EI per unit of cost | `ei_per_cost` |
 | constrained EI: weighted by the probability of feasibility | `with_feasibility`, and all of the above |
 | Gittins index, Pandora's box, Weitzman's rule | `gittins_index` |
 
-Every function takes the position as `State` and `Terms` and returns one number for each candidate, (..., G).
+These take the position as `State` and `Terms` and return one number for each candidate, (..., G).
 """
 
 from __future__ import annotations

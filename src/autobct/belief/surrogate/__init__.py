@@ -1,1 +1,1 @@
-"""The learned surrogate: a small transformer that reads the runs so far and predicts score and cost elsewhere."""
+"""The surrogates of the default: an ensemble of response surfaces, and a small transformer trained on many tasks."""

@@ -1,4 +1,4 @@
-"""Where a tuning stands, and the decision there: pure functions, for the tuner and for everyone who asks "what if".
+"""One decision, to train or to stop, from the position of a tuning: pure functions, for the tuner and for everyone who asks "what if".
 
 | paper | here |
 |---|---|

@@ -1,4 +1,4 @@
-"""Where a tuning stands: what is remembered, as seen at the candidates of one decision."""
+"""The position of a tuning: posterior, surrogates, limits and excluded candidates, as one decision needs them."""
 
 from __future__ import annotations
 
