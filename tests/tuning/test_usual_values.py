@@ -106,7 +106,8 @@ def test_it_is_said_once() -> None:
 def test_a_guess_is_worth_more_than_what_is_usual() -> None:
     hints = problem_of(BOOSTED, 0.001, guess={"learning_rate": 0.01}).stated.hints
     rate = BOOSTED["learning_rate"].to_unit(0.01)
-    assert hints.places == pytest.approx({0: rate, 1: 0.4, 3: 0.6})
+    assert hints.guess == ((0, pytest.approx(rate)),)
+    assert dict(hints.by_name) == pytest.approx({1: 0.4, 3: 0.6})
     first = Tuner(BOOSTED, price=0.001, guess={"learning_rate": 0.01}, score_range=(0, 1)).ask()
     assert (first.params["learning_rate"], first.params["max_depth"]) == (pytest.approx(0.01), 6)
 

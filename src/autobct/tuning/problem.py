@@ -181,7 +181,9 @@ def problem_of(
             "guess, increases_cost and expect_usual are for the default surrogate; leave them out with a prior"
         )
     if learning and hints.usual:
-        hints = replace(hints, by_name=usual_places(told_space))
+        guessed = dict(hints.guess)
+        usual = usual_places(told_space)
+        hints = replace(hints, by_name=tuple((which, place) for which, place in usual if which not in guessed))
     fixed = own is not None
     least = 0.0 if learning else OVERHEAD
     stated = Stated(

@@ -1,4 +1,4 @@
-"""One decision, to train or to stop, from the position of a tuning: pure functions, for the tuner and for everyone who asks "what if".
+"""One decision, to train or to stop: pure functions of a position, for the tuner and for whoever asks "what if".
 
 | paper | here |
 |---|---|

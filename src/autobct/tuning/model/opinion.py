@@ -128,7 +128,8 @@ def _ends(problem: ScaledProblem) -> tuple[float, float] | None:
 
 def _guess(problem: ScaledProblem) -> Array | None:
     """The control of a guess, or of what is usual; other parameters are at the centre."""
-    places, coordinates = problem.stated.hints.places, list[float]()
+    hints = problem.stated.hints
+    places, coordinates = dict((*hints.guess, *hints.by_name)), list[float]()
     if not places:
         return None
     for position, parameter in enumerate(p for p in problem.space.parameters if p.count != 1):

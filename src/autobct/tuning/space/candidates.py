@@ -41,7 +41,7 @@ def refinable(space: Space) -> bool:
 
 def spread(space: Space, hints: Hints = NOTHING, size: int = SPREAD) -> Array:
     """Centre, cheaper centres, all with what was guessed or is usual, then an even spread.  (G, p), no two alike."""
-    guessed = {which: _uniform(_tuned(space)[which], place) for which, place in hints.places.items()}
+    guessed = {which: _uniform(_tuned(space)[which], place) for which, place in (*hints.guess, *hints.by_name)}
     middles = [[low if isinstance(p, Int) else 0.5 for p in _tuned(space)] for low in _CHEAP]
     centre, *cheap = (
         drawn_at(space, [guessed.get(which, u) for which, u in enumerate(middle)])

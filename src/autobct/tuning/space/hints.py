@@ -23,7 +23,7 @@ class Hints:
     strength:  how firmly the guess is held, 1 as a rule
     growing:   parameters with which the cost is known to rise, by position
     usual:     whether to expect what is usual: a centre better than corners, whole numbers that make runs expensive
-    by_name:   (parameter, place) where parameters of well-known names are usually set, as in `guess`
+    by_name:   (parameter, place) where parameters of well-known names are usually set, those that are guessed left out
     """
 
     guess: tuple[tuple[int, float], ...] = ()
@@ -31,11 +31,6 @@ class Hints:
     growing: tuple[int, ...] = ()
     usual: bool = True
     by_name: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def places(self) -> dict[int, float]:
-        """Where each parameter is expected to be good: as guessed, or else as is usual."""
-        return dict(self.by_name) | dict(self.guess)
 
 
 NOTHING = Hints()
@@ -62,7 +57,7 @@ def hints_of(
 
 def begins_at(space: Space, hints: Hints) -> str:
     """Which parameters the first run sets to what is usual; nothing if there is none."""
-    names = [_tuned(space)[which] for which, _ in hints.by_name if which not in dict(hints.guess)]
+    names = [_tuned(space)[which] for which, _ in hints.by_name]
     if not names:
         return ""
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
