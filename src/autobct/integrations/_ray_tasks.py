@@ -174,6 +174,7 @@ class _Cluster:
             done: _Done = ray.get(reference)
         except RayError as lost:
             took = time.perf_counter() - began
+            self._times.training += took
             cost = took if self._times.measured else decision.expected_cost
             return decision, Trained(cost, error=_first_line(lost), cause=lost)
         self._times.training += done.took
