@@ -46,10 +46,10 @@ def what_if(source: Result | Tuner, prices: Iterable[float | str | Price] | None
     plots = _plots()
     from autobct.report.telling import other_prices
 
-    tuner = _tuner(source)
-    if tuner.best is None:
+    if _tuner(source).best is None:
         raise ValueError("no run has finished yet, so there is nothing to compare; tell a score first")
-    others = other_prices(tuner) if prices is None else tuner.result().what_if(prices)
+    result = source if isinstance(source, Result) else source.result()
+    others = other_prices(result) if prices is None else result.what_if(prices)
     figure: Figure = plots.what_if_figure(_story(source), others)
     return figure
 

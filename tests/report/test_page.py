@@ -11,6 +11,7 @@ import pytest
 from tests.report.cases import HOSTILE, Document, half_failing, many, one, told, tuned, two
 
 import autobct
+from autobct.report.axis import number
 from autobct.report.estimated import MIDDLE, dials, run_cost, run_score, swept
 from autobct.report.live import table_of
 from autobct.report.page import page_of, write_report
@@ -182,6 +183,22 @@ def test_other_prices_are_drawn(tmp_path):
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
     assert "At other prices" in text
     assert "your price" in text
+
+
+def test_where_the_price_is_one_of_waiting_the_page_counts_the_wall_clock(tmp_path):
+    result = replace(one(), n_jobs=4, price_of="waiting")
+    write_report(result, tmp_path / "run.html")
+    text = Document((tmp_path / "run.html").read_text(encoding="utf-8")).text
+    wait, price = max(result.waits), result.problem.price.per_cost
+    assert wait < result.cost
+    assert f"Wall clock{wait:.4g}" in text
+    assert f"worth {number(price * wait, 3)} in score" in text
+    assert "computing, which has no price here" in text
+    assert "All of them are prices of waiting" in text
+    write_report(one(), tmp_path / "run.html")
+    text = Document((tmp_path / "run.html").read_text(encoding="utf-8")).text
+    assert "Wall clock" not in text
+    assert "prices of waiting" not in text
 
 
 def test_result_report_writes_the_page(tmp_path):

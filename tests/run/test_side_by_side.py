@@ -124,6 +124,9 @@ def test_a_price_of_waiting_in_the_file(tmp_path: Path) -> None:
     assert asked[0]["waiting"] == {"covered": 0.0, "free": 2}
     assert asked[1]["waiting"]["covered"] > 0.0
     assert tune(path, jobs=2).code == 0  # all decisions are found the same
+    result = read_run(path).result()
+    assert (result.n_jobs, result.price_of, len(result.waits)) == (2, "waiting", len(result.history))
+    assert result.cost / 2 <= max(result.waits) < result.cost
     path.write_text(TOML.replace("price = 0.004", 'price = 0.004\nprice_of = "waiting"'))
     with pytest.raises(SettingsError, match=r'price_of: "waiting" counts seconds'):
         Job.of(path)

@@ -4,13 +4,30 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.tuning.cases import LINE, at, hill, play
+from tests.tuning.cases import LINE, SQUARE, at, hill, play
 
-from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Stop, Tuner, WhatIf, paper_prior, relaxed, tune
+from autobct import (
+    Affine,
+    AffineLog,
+    Categorical,
+    Float,
+    Int,
+    Price,
+    Result,
+    Stop,
+    Train,
+    Tuner,
+    WhatIf,
+    paper_prior,
+    relaxed,
+    tune,
+)
 from autobct.tuning import windows
+from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.problem import problem_of
 
 PRICES = (0.0005, 0.002, 0.01, 0.05, 0.2, 1.0)
@@ -94,6 +111,52 @@ def test_in_words() -> None:
     (single,) = result.what_if("0.3 per s")
     assert isinstance(single, WhatIf)
     assert single.price == Price(0.3, 1.0, "s")
+
+
+def side_by_side(price_of: str) -> Result:
+    """Three times four runs that end in another order than they began."""
+    tuner = Tuner(SQUARE, price="0.01 per 1s", cost_range=(0.1, 2))
+    for costs in ((1.0, 0.4, 1.5, 0.7), (0.3, 0.6, 0.5, 0.9), (1.1, 0.2, 0.8, 0.1)):
+        batch = []
+        for cost in costs:
+            decision = tuner.peek()
+            train: Any = decision if isinstance(decision, Train) else decision.best_alternative
+            tuner.adopt(train)
+            batch.append((cost, train))
+        for cost, train in sorted(batch, key=lambda ended: ended[0]):
+            tuner.tell(train, hill(train.params)[0], cost)
+    return replace(tuner.result(), n_jobs=4, price_of=price_of)
+
+
+def test_a_price_of_waiting_is_one_of_waiting_at_every_price() -> None:
+    """Against tuners at these prices that are asked what they would do with four free places."""
+    result, prices = side_by_side("waiting"), ("0.3 per 1s", "0.1 per 1s", "0.03 per 1s", "0.01 per 1s")
+    computing = side_by_side("compute").what_if(prices)
+    for what, compute in zip(result.what_if(prices), computing, strict=True):
+        other, stopped = Tuner(SQUARE, price=what.price, cost_range=(0.1, 2)), None
+        for number, run in enumerate(result.history):
+            other.replay([run])
+            if isinstance(other.peek(None, Waiting(0.0, 4)), Stop):
+                stopped = number + 1
+                break
+        assert (what.runs, what.known) == (stopped or len(result.history), stopped is not None)
+        assert what.runs >= compute.runs
+        assert what.cost == max(result.waits[: what.runs])
+        assert what.net == pytest.approx(what.score - what.price.per_cost * what.cost)
+        assert ("wall clock" in str(what)) == what.known
+    assert sum(what.runs for what in result.what_if(prices)) > sum(what.runs for what in computing)
+    assert computing[-1].cost == pytest.approx(math.fsum(run.cost for run in result.history[: computing[-1].runs]))
+
+
+def test_without_a_clock_runs_start_where_a_place_is_free() -> None:
+    """Worked out by hand; the fifth starts at 0.4, the sixth and the seventh at 0.7, the eighth at 1.0, ..."""
+    result = side_by_side("waiting")
+    ends = dict(zip([run.trial for run in result.history], result.waits, strict=True))
+    by_hand = [1.0, 0.4, 1.5, 0.7, 0.7, 1.3, 1.2, 1.9, 2.3, 1.5, 2.3, 1.6]
+    assert [ends[trial] for trial in range(12)] == pytest.approx(by_hand)
+    clocked = replace(result, ended=tuple(range(12)))
+    assert clocked.waits == tuple(range(12))
+    assert side_by_side("compute").waits == ()
 
 
 @pytest.mark.parametrize("price", [-1, 0, "cheap", None, math.nan])

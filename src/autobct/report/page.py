@@ -55,9 +55,7 @@ def write_report(told: Result | Tuner, path: str | os.PathLike[str], notes: Sequ
     check_page_path(path)
     story = story_of(told)
     story = replace(story, notes=(*notes, *story.notes))
-    tuner = told.tuner if isinstance(told, Result) else told
-    assert isinstance(tuner, Tuner)
-    write_page(replace(story, what_if=other_prices(tuner)), path)
+    write_page(replace(story, what_if=other_prices(told)), path)
 
 
 @usual_errors
@@ -73,7 +71,9 @@ def write_recorded(run: RecordedRun, path: str | os.PathLike[str]) -> None:
         settings=run.settings,
         versions=run.versions,
     )
-    write_page(replace(story, what_if=other_prices(run.tuner)), path)
+    found = run.tuner if run.tuner.best is None else run.result()
+    waited = max(found.waits, default=None) if isinstance(found, Result) else None
+    write_page(replace(story, what_if=other_prices(found), waited=waited), path)
 
 
 def write_page(story: Story, path: str | os.PathLike[str]) -> None:

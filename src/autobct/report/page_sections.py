@@ -92,10 +92,11 @@ def _ranking(story: Story) -> str:
 
 
 def _prices(story: Story) -> Section:
+    counted = "" if story.waited is None else " All of them are prices of waiting, on the wall clock."
     return Section(
         "At other prices",
         f"Your price was {story.problem.price}. With the same runs in the same order, this is where tuning would have "
-        "stopped at other prices.",
+        f"stopped at other prices.{counted}",
         (),
         price_charts(story),
     )

@@ -72,7 +72,7 @@ def notes(story: Story) -> list[PageNote]:
 
 
 def facts(story: Story) -> list[Fact]:
-    """Score, cost, runs, price."""
+    """Score, cost, runs, price; the wall clock where that is what the price pays for."""
     failed = sum(run.score is None for run in story.history)
     price, spent = story.problem.price, float(story.totals[-1]) + story.charged
     per_cost = str(price).partition(" per ")[2]
@@ -80,7 +80,11 @@ def facts(story: Story) -> list[Fact]:
     told = []
     if story.best is not None:
         told.append(Fact("Score", number(story.best.score), f"estimated {story.estimated_best}"))
-    worth = f"worth {number(price.per_cost * spent, 3)} in score"
+    paid = spent if story.waited is None else story.waited
+    worth = f"worth {number(price.per_cost * paid, 3)} in score"
+    if story.waited is not None:
+        told.append(Fact("Wall clock", story.spent(paid), worth))
+        worth = "computing, which has no price here"
     told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
     told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
     told.append(Fact("Price", number(price.score, 3), f"per {per_cost}"))

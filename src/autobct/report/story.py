@@ -34,6 +34,7 @@ class Story:
     what_if:    what other prices would have done, the lowest first
     charged:    cost that belongs to no run: deciding and launching
     settings:   (name, value) to repeat it
+    waited:     seconds on the clock, where the price is one of waiting; None where it pays for all computing
     """
 
     title: str
@@ -49,6 +50,7 @@ class Story:
     what_if: tuple[WhatIf, ...] = ()
     charged: float = 0.0
     settings: tuple[tuple[str, str], ...] = ()
+    waited: float | None = None
 
     @property
     def prior(self) -> Learned:

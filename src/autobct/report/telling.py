@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,8 @@ def story_of(told: object) -> Story:
         made: Sequence[Decision | None] = told.decisions
         if told.n_jobs > 1:  # decisions were not made after 0, 1, 2, ... runs, but for the last
             made = (*[None] * len(told.history), *told.decisions[len(told.history) :][-1:])
-        return tell(told.tuner, why=told.why, decisions=made, settings=told.settings, versions=told.versions)
+        story = tell(told.tuner, why=told.why, decisions=made, settings=told.settings, versions=told.versions)
+        return replace(story, waited=max(told.waits, default=None))
     if isinstance(told, Tuner):
         now = told.explain().decision
         unknown = (None,) * len(told.history)
@@ -75,11 +77,12 @@ def _so_far(tuner: Tuner) -> str:
     return f"Best so far, after {runs} run{'s' if runs != 1 else ''}."
 
 
-def other_prices(tuner: Tuner) -> tuple[WhatIf, ...]:
+def other_prices(told: Result | Tuner) -> tuple[WhatIf, ...]:
     """What other prices would have done with the same runs; nothing where no run finished."""
-    if tuner.best is None:
+    if isinstance(told, Tuner) and told.best is None:
         return ()
-    return tuner.result().what_if((tuner.problem.price.per_cost * _PRICES).tolist())
+    result = told.result() if isinstance(told, Tuner) else told
+    return result.what_if((result.problem.price.per_cost * _PRICES).tolist())
 
 
 def _settings(settings: Mapping[str, Any], tuner: Tuner, versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class RecordedRun:
     finished:   whether it stopped by itself; False if it was interrupted or is still running
     versions:   of the packages it was started with
     tuner:      a tuner with all of these runs
+    n_jobs:     programs at the same time, as far as decisions depended on it: where the price is one of waiting
     """
 
     path: Path
@@ -40,6 +41,7 @@ class RecordedRun:
     finished: bool
     versions: dict[str, str]
     tuner: Tuner
+    n_jobs: int = 1
 
     @property
     def why(self) -> str:
@@ -52,7 +54,8 @@ class RecordedRun:
 
     def result(self) -> Result:
         """The result as of now; TuningError if no run has finished."""
-        return self.tuner.result(self.why, self.decisions)
+        found = self.tuner.result(self.why, self.decisions)
+        return replace(found, n_jobs=self.n_jobs, price_of="waiting") if self.n_jobs > 1 else found
 
 
 def folder_of(path: Path) -> Path:
@@ -80,6 +83,7 @@ def read_run(path: str | Path) -> RecordedRun:
         finished=again.stopped is not None,
         versions=dict(records[0]["versions"]),
         tuner=again.tuner,
+        n_jobs=max((record["waiting"]["free"] for record in records if record.get("waiting")), default=1),
     )
 
 

@@ -50,6 +50,7 @@ class _Loop:
     """One tuning from its first decision, or a restart, to its end.
 
     running: number -> moment of the start, and the run;  cause: the last exception in a run
+    ended:   number -> seconds after which it ended
     """
 
     asked: Asked
@@ -60,6 +61,7 @@ class _Loop:
     deadline: Deadline | None
     running: dict[int, tuple[float, Train]] = field(default_factory=dict)
     cause: BaseException | None = None
+    ended: dict[int, float] = field(default_factory=dict)
 
     @property
     def tuner(self) -> Tuner:
@@ -107,6 +109,7 @@ class _Loop:
         except LateError as late:
             self.heard.tell(self.tuner, Note(len(self.tuner.history) - 1, "run", str(late)))
             return
+        self.ended[run.trial] = self.times.elapsed
         self.times.costs.append(run.cost)
         self.cause = outcome.cause or self.cause
         self.times.charge(self.asked)
@@ -134,7 +137,9 @@ class _Loop:
             found = self.tuner.result(why, (*self.asked.decisions, *last), deciding=times.deciding)
         except TuningError as nothing:
             raise nothing from self.cause
-        return replace(found, elapsed=times.elapsed, n_jobs=order.jobs, price_of=order.price_of)
+        here = all(run.trial in self.ended for run in found.history)
+        ended = tuple(self.ended[run.trial] for run in found.history) if here else ()
+        return replace(found, elapsed=times.elapsed, n_jobs=order.jobs, price_of=order.price_of, ended=ended)
 
 
 def until_stop(

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from autobct.tuning.decide.decision import Decision, Stop, short
+from autobct.tuning.decide.waiting import Waiting, waits_of
 from autobct.tuning.guard import usual_errors_in
 from autobct.tuning.history import Note, Run, records_of
 from autobct.tuning.model.alarm import Alarm
@@ -47,7 +48,8 @@ class WhatIf:
     """What another price would have done with the same runs.
 
     runs:    number of runs before it would have stopped;  known: False if it would have continued after the last run
-    params, score:  those of the model it would have returned;  cost: total cost of these runs
+    params, score:  those of the model it would have returned;  cost: total cost of these runs, or the
+             seconds on the clock until the last of them had ended if `price_of` is "waiting"
     net:     that score minus the price of that cost, in units of score
     """
 
@@ -58,15 +60,17 @@ class WhatIf:
     cost: float
     net: float
     known: bool
+    price_of: str = "compute"
 
     def __str__(self) -> str:
         """One sentence."""
         if not self.known:
             return f"At {self.price} it would have continued after {count(self.runs)}."
         stated = ", ".join(f"{visible(name)}={short(value)}" for name, value in self.params.items())
+        cost = "cost" if self.price_of == "compute" else "wall clock"
         return (
             f"At {self.price} it would have stopped after {count(self.runs)} with {stated}: "
-            f"score {self.score:.4g}, cost {self.cost:.4g}."
+            f"score {self.score:.4g}, {cost} {self.cost:.4g}."
         )
 
 
@@ -86,6 +90,7 @@ class Result:
     deciding: seconds spent between runs;  charged: cost beyond the runs, i.e. those seconds if the cost is time
     elapsed:  seconds of wall clock that it took;  n_jobs: runs side by side
     price_of: what the price paid for, "compute" or "waiting"
+    ended:    seconds on the clock at which each run of the history ended; empty where other processes made some of them
     """
 
     params: dict[str, Any]
@@ -105,6 +110,17 @@ class Result:
     elapsed: float = 0.0
     n_jobs: int = 1
     price_of: str = "compute"
+    ended: tuple[float, ...] = ()
+
+    @property
+    def waits(self) -> tuple[float, ...]:
+        """Seconds of waiting until each run of the history had ended, where the price is one of waiting; else empty.
+
+        Where the clock of the runs is not known: as if each had started as soon as a place was free.
+        """
+        if self.price_of == "compute":
+            return ()
+        return self.ended if len(self.ended) == len(self.history) else waits_of(self.history, self.n_jobs)
 
     @property
     def total_cost(self) -> float:
@@ -131,11 +147,13 @@ class Result:
     def what_if(self, prices: Iterable[float | str | Price]) -> tuple[WhatIf, ...]:
         """When tuning at each of these prices would have stopped, and with which model.
 
-        The runs stay as they were made; only the decision whether to stop is repeated after each of them.
+        The runs stay as they were made; only the decision whether to stop is repeated after each of them.  With
+        price_of="waiting" that decision, the cost and the net count the wall clock, as the tuning did.
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
         scores = self.tuner.problem.stated.scores
-        return _what_ifs(self.tuner, [parse_price(price, scores) for price in told])
+        counted = _Counted(self.waits, Waiting(free=self.n_jobs)) if self.price_of == "waiting" else _Counted()
+        return _what_ifs(self.tuner, [parse_price(price, scores) for price in told], counted)
 
     def importance(self) -> dict[str, float]:
         """How much each parameter matters: its share of the variance of the estimated score over the space.
@@ -206,34 +224,47 @@ def _nothing(history: Sequence[Run], decisions: Sequence[Decision]) -> str:
     return f"no run finished. {limits[-1]}" if limits else "no run finished"
 
 
-def _what_ifs(tuner: Tuner, prices: Sequence[Price]) -> tuple[WhatIf, ...]:
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What a price pays for: all computing, or where `waiting` is given the seconds until each run had ended."""
+
+    waits: tuple[float, ...] = ()
+    waiting: Waiting | None = None
+
+    def cost(self, game: Tuner) -> float:
+        """Of the runs that were played again."""
+        return game.total_cost if self.waiting is None else max(self.waits[: len(game.history)])
+
+
+def _what_ifs(tuner: Tuner, prices: Sequence[Price], counted: _Counted) -> tuple[WhatIf, ...]:
     """From the highest price down: after a run after which that one would go on, a lower one need not be asked."""
     found: dict[Price, WhatIf] = {}
     begin = 0
     for price in sorted(prices, key=lambda price: -price.per_cost):
-        found[price] = _what_if(tuner, price, begin)
+        found[price] = _what_if(tuner, price, begin, counted)
         begin = max(found[price].runs - 1, 0)
     return tuple(found[price] for price in prices)
 
 
-def _what_if(tuner: Tuner, price: Price, begin: int) -> WhatIf:
+def _what_if(tuner: Tuner, price: Price, begin: int, counted: _Counted) -> WhatIf:
     """Play the runs again at another price until it would stop with a model.  begin: runs it goes on after."""
     game, known = tuner.twin(price, fresh=True), False
     game.replay(tuner.history[:begin])
     for run in tuner.history[begin:]:
         game.replay([run])
-        if known := game.best is not None and isinstance(game.peek(), Stop):
+        if known := game.best is not None and isinstance(game.peek(waiting=counted.waiting), Stop):
             break
     best = game.best
     assert best is not None
     assert best.score is not None
-    net = game.problem.raw_net(best.score, game.total_cost)
+    cost = counted.cost(game)
     return WhatIf(
         price=price,
         runs=len(game.history),
         params=dict(best.params),
         score=best.score,
-        cost=game.total_cost,
-        net=net,
+        cost=cost,
+        net=game.problem.raw_net(best.score, cost),
         known=known,
+        price_of="compute" if counted.waiting is None else "waiting",
     )

@@ -15,11 +15,13 @@ docs/decisions/waiting.md
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import heapq
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
 
 if TYPE_CHECKING:
@@ -52,6 +54,15 @@ def waiting_for(pending: Collection[tuple[float, Train]], now: float, jobs: int)
     """What is running now.  pending: runs and the moments they started; one that is overdue may end at any moment."""
     ends = [started + train.expected_cost - now for started, train in pending]
     return Waiting(max([0.0, *ends]), max(jobs - len(pending), 1))
+
+
+def waits_of(history: Sequence[Run], jobs: int) -> tuple[float, ...]:
+    """Seconds until each run of a history has ended, if each begins as soon as one of so many places is free."""
+    places, ends = [0.0] * jobs, dict[int, float]()
+    for run in sorted(history, key=lambda run: run.trial):
+        ends[run.trial] = places[0] + run.cost
+        heapq.heapreplace(places, ends[run.trial])
+    return tuple(ends[run.trial] for run in history)
 
 
 def first_of_several(tuner: Tuner, stop: Stop, left: Left | None, waiting: Waiting) -> Decision:
