@@ -79,8 +79,9 @@ def run(
 
         job = Job.of(path, folder)
         if storage is not None and not dry_run:
-            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh, jobs=jobs)
-            _finish(job, _tuned_together(job, where, quiet=quiet), quiet=quiet, where=where.shown)
+            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh)
+            ending = _tuned_together(job, where, quiet=quiet, jobs=_number(jobs))
+            _finish(job, ending, quiet=quiet, where=where.shown)
         elif dry_run:
             _foretell(job)
         else:
@@ -152,11 +153,9 @@ def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int) -> Ending:
     return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh, jobs=jobs)
 
 
-def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool, jobs: int) -> Storage:
+def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool) -> Storage:
     from autobct.tuning.storage import Storage, StorageError
 
-    if jobs != 1:
-        raise StorageError("--jobs is for a folder; with a database start the same command once for each job")
     if fresh:
         raise StorageError("--fresh is for a folder; in a database start over with another name: --study NAME")
     found = Storage(address, study, on_crash, grace)  # type: ignore[arg-type]  # checked there
@@ -165,14 +164,14 @@ def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bo
     return found
 
 
-def _tuned_together(job: Job, storage: Storage, *, quiet: bool) -> Ending:
+def _tuned_together(job: Job, storage: Storage, *, quiet: bool, jobs: int) -> Ending:
     try:
         from autobct.integrations.storage.program import tune_program_together
     except ImportError as error:
         fail(f"{error}.")
     from autobct.tuning.progress import listeners
 
-    return tune_program_together(job, storage, listeners((), False if quiet else sys.stdout))
+    return tune_program_together(job, storage, listeners((), False if quiet else sys.stdout), jobs=jobs)
 
 
 def _finish(job: Job, ending: Ending, *, quiet: bool, where: str | None = None) -> None:

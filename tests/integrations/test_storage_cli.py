@@ -49,6 +49,44 @@ def test_two_commands_share_one_tuning(tmp_path: Path) -> None:
     assert made == ["Run 1", "Run 2", "Run 3"]
 
 
+MEETING = """\
+import os, time
+open(f"here-{os.getpid()}", "w").close()
+while not os.path.exists("met"):
+    if sum(name.startswith("here-") for name in os.listdir()) >= 3:
+        open("met", "w").close()
+    time.sleep(0.02)
+"""
+
+
+def test_one_command_runs_several_programs_at_once(tmp_path: Path) -> None:
+    """Three that wait for one another: only side by side do they ever end."""
+    path = written(tmp_path)
+    (tmp_path / "train.py").write_text(MEETING + TRAIN)
+    found = CliRunner().invoke(app, ["run", str(path), "--storage", f"sqlite:///{tmp_path}/run.db", "--jobs", "3"])
+    assert found.exit_code == 4, found.output  # max_runs
+    study = optuna.load_study(study_name="tune", storage=f"sqlite:///{tmp_path}/run.db")
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE"] * 3
+    starts, ends = (
+        [getattr(trial, moment) for trial in study.trials] for moment in ("datetime_start", "datetime_complete")
+    )
+    assert max(starts) < min(ends)
+
+
+def test_interrupted_it_gives_all_its_runs_back(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "train.py").write_text("import time\nopen('here', 'a').write('.')\ntime.sleep(600)\n")
+    command = [sys.executable, "-m", "autobct", "run", str(path), "--storage", f"sqlite:///{tmp_path}/run.db"]
+    process = subprocess.Popen([*command, "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert all(process.stdout.readline().startswith("Train ") for _ in range(2))
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130, said
+    study = optuna.load_study(study_name="tune", storage=f"sqlite:///{tmp_path}/run.db")
+    assert [trial.state.name for trial in study.trials] == ["PRUNED", "PRUNED"]
+
+
 def test_an_interrupted_command_gives_its_run_back_at_once(tmp_path: Path) -> None:
     path = written(tmp_path)
     wait = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.05)\n"
@@ -75,7 +113,7 @@ def test_an_interrupted_command_gives_its_run_back_at_once(tmp_path: Path) -> No
         (["--storage", "sqlite://run.db"], "with three slashes"),
         (["--storage", "./folder"], "give a folder with --dir"),
         (["--storage", "sqlite:///{}/run.db", "--fresh"], "--study NAME"),
-        (["--storage", "sqlite:///{}/run.db", "--jobs", "4"], "start the same command once for each job"),
+        (["--storage", "sqlite:///{}/run.db", "--jobs", "0"], "--jobs must be at least 1, or -1 for one per core"),
         (["--storage", "sqlite:///{}/run.db", "--on-crash", "what"], "on_crash must be 'rerun' or 'fail'"),
         (["--storage", "sqlite:///{}/run.db", "--study", "mine"], "is of another problem: price differs"),
     ],

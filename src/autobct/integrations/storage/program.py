@@ -6,11 +6,13 @@ import hashlib
 import math
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import optuna
 
 from autobct.integrations.storage.shared import Interrupted, SharedTuner, shared
+from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of, tuner_of
@@ -18,6 +20,8 @@ from autobct.run.process import INTERRUPTED
 from autobct.run.session import Ending
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.waiting import Waiting, waiting_for
+from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
@@ -26,8 +30,11 @@ from autobct.tuning.training import the_same_again
 from autobct.tuning.units.limits import Deadline, Left
 
 
-def tune_program_together(job: Job, storage: Storage, heard: Listeners) -> Ending:
-    """Work on the tuning of a program in a database until all workers stop, or this one is interrupted."""
+def tune_program_together(job: Job, storage: Storage, heard: Listeners, *, jobs: int = 1) -> Ending:
+    """Work on the tuning of a program in a database until all workers stop, or this one is interrupted.
+
+    jobs: programs at the same time, of this worker
+    """
     optuna.logging.set_verbosity(optuna.logging.WARNING)  # this process is ours
     try:
         with interruptible() as interrupts:
@@ -35,7 +42,7 @@ def tune_program_together(job: Job, storage: Storage, heard: Listeners) -> Endin
                 tuner_of(job.settings), storage, settings=defining(job), hurried=lambda: interrupts.count > 0
             )
             with together as worker:
-                return _Worker(job, worker, heard, interrupts).go_on()
+                return _Worker(job, worker, heard, interrupts, jobs).go_on()
     finally:
         heard.close()
 
@@ -51,46 +58,71 @@ def _fingerprint(value: Any) -> str:
 
 
 class _Worker:
-    """One process of several."""
+    """One process of several, with as many programs at the same time as it has jobs."""
 
-    def __init__(self, job: Job, worker: SharedTuner, heard: Listeners, interrupts: Interrupts) -> None:
-        self._job, self._worker, self._heard, self._interrupts = job, worker, heard, interrupts
+    def __init__(self, job: Job, worker: SharedTuner, heard: Listeners, interrupts: Interrupts, jobs: int = 1) -> None:
+        self._job, self._worker, self._heard, self._interrupts, self._jobs = job, worker, heard, interrupts, jobs
+        self._running: dict[int, tuple[float, Train]] = {}
+        self._executor: Executor[TrialOutcome] = Here() if jobs == 1 else Threads(jobs)
         told = job.settings.limits.deadline
         self._deadline = None if told is None else Deadline.of(told)
         self._wall = self._cost = 0.0
 
     def go_on(self) -> Ending:
-        """Ask, run, tell, until all stop."""
+        """Ask, run, tell, until all stop; what is running here then is waited for and counted."""
         if made := len(self._worker.tuner.history):
             self._note(f"Continuing after {count(made)}.")
+        ended: Stop | None = None
         try:
             while not self._interrupts.count:
-                decision = self._ask()
-                if isinstance(decision, Stop):
-                    return self._ended(decision)
-                outcome = self._train(decision)
-                if outcome.capped == INTERRUPTED:
-                    break
-                if (stop := self._reason_to_stop(outcome)) is not None:
+                stop = self._start() if ended is None else ended
+                if stop is not None and not self._running:
                     return self._ended(stop)
+                if self._running:
+                    ended = self._take(self._executor.wait()) or ended
         except Interrupted:
             pass
+        while self._running:
+            self._take(self._executor.wait())
         return Ending(self._worker.tuner, self._worker.decisions, None)
+
+    def _start(self) -> Stop | None:
+        """Start programs while there is room and they are worth it; otherwise why not, given those under way."""
+        while len(self._running) < self._jobs and not self._interrupts.count:
+            decision = self._ask()
+            if isinstance(decision, Stop):
+                return decision
+            attempt = self._worker.attempt(decision)
+            job = self._job if attempt == 0 else replace(self._job, folder=self._job.folder / f"again-{attempt}")
+            train = partial(job.trainer(self._interrupts).train, decision, self._allowance())
+            self._running[decision.trial] = time.perf_counter(), decision
+            self._executor.submit(decision.trial, train)
+        return None
+
+    def _waiting(self) -> Waiting | None:
+        if self._job.settings.price_of == "compute" or self._jobs == 1:
+            return None
+        return waiting_for(self._running.values(), time.perf_counter(), self._jobs)
 
     def _ask(self) -> Train | Stop:
         started, waited = time.perf_counter(), self._worker.waited
-        decision = self._worker.ask(self._left())
+        decision = self._worker.ask(self._left(), self._waiting())
         if isinstance(decision, Train):
             if self._timed:
                 self._worker.charge(time.perf_counter() - started - (self._worker.waited - waited), deciding=True)
             self._heard.tell(self._worker.tuner, decision)
         return decision
 
-    def _train(self, decision: Train) -> TrialOutcome:
+    def _take(self, ended: EndedRun[TrialOutcome]) -> Stop | None:
+        """What came of a run; why the tuning ends with it, if it does."""
+        _, decision = self._running.pop(ended.number)
+        if ended.outcome is None:
+            raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
+        outcome = self._told(decision, ended.outcome)
+        return None if outcome.capped == INTERRUPTED else self._reason_to_stop(outcome)
+
+    def _told(self, decision: Train, outcome: TrialOutcome) -> TrialOutcome:
         """One run, told, or given up for another worker if it was capped and not by its own fault."""
-        attempt = self._worker.attempt(decision)
-        job = self._job if attempt == 0 else replace(self._job, folder=self._job.folder / f"again-{attempt}")
-        outcome = job.trainer(self._interrupts).train(decision, self._allowance())
         if outcome.capped is not None:
             self._worker.release(decision.trial, outcome.cost)
             return outcome
@@ -137,7 +169,9 @@ class _Worker:
 
     def _allowance(self) -> Allowance:
         """What the program may take while it runs."""
-        settings, total = self._job.settings, self._worker.tuner.total_cost
+        settings = self._job.settings
+        others = math.fsum(train.expected_cost for _, train in self._running.values())
+        total = self._worker.tuner.total_cost + others
         most = math.inf if settings.limits.max_cost is None else max(settings.limits.max_cost - total, 0.0)
         until = math.inf if self._deadline is None else max(self._deadline.left(), 0.0)
         wall = most if self._timed else math.inf
