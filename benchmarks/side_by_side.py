@@ -1,11 +1,15 @@
-"""Runs side by side on the published tasks, on a clock that is simulated: what is captured, and how long one waits.
+"""Runs side by side on a clock that is simulated: what is captured, and how long one waits.
 
-    AUTOBCT_DATA=FOLDER python benchmarks/side_by_side.py --jobs 1 4 8 --seeds 2
-    AUTOBCT_DATA=FOLDER python benchmarks/side_by_side.py --jobs 4 --rules compute share waiting
+    python benchmarks/side_by_side.py --data FOLDER [--each 3] [--jobs 4] [--levels 0.003 0.01] [--seeds 1]
+    python benchmarks/side_by_side.py --data FOLDER --rules compute share waiting
 
-A run starts when the tuner decides so and ends after its cost; runs are told in the order in which they end.
+Twelve families of tasks, each with a network that has never seen the family; FOLDER is that of left_out.py.  A run
+starts when the tuner decides so and ends after its cost; runs are told in the order in which they end.
 
 captured: as in docs/peers.md, with all computing paid for;  waited: with the wall clock paid for instead
+lost:     what one job captures more, on the same tasks, with the standard error of the mean
+share:    of one job's wall clock, both as means over the families in median trainings
+known:    the share if all runs of one job were known beforehand and started as soon as a place is free
 rules:    what decisions are made by: the price of computing, that price shared by the jobs, or the rule of
           autobct.tuning.decide.waiting.  Docs: docs/decisions/waiting.md and docs/decisions/pending.md.
 """
@@ -19,90 +23,146 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import heapq
-import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
-from tasks import LEVELS, PUBLISHED, Bench, Question, Task, named, outcome_of, seed_on, tuner_for
+import numpy as np
+from left_out import chosen_tasks, loaded, network_for, using
+from tasks import LEVELS, Bench, Question, Task, outcome_of, seed_on, tuner_for
 
 import autobct
 from autobct.tuning.decide.waiting import waiting_for
 
+RULES = ("compute", "share", "waiting")
+
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """captured, waited: see above;  wall: over the cost of all runs;  runs: how many"""
+    """captured, waited: see above;  wall: of the clock, in median trainings;  costs: of all runs, likewise"""
 
     captured: float
     waited: float
     wall: float
-    runs: int
+    costs: tuple[float, ...]
+
+    @property
+    def runs(self) -> int:
+        """How many."""
+        return len(self.costs)
+
+
+def on_a_clock(
+    tuner: autobct.Tuner, train: Callable[[Mapping[str, Any]], tuple[float, float]], jobs: int, *, waiting: bool = False
+) -> float:
+    """Tune with so many jobs; when the last run ended, in units of cost.  waiting: whether the price is one of it."""
+    running: list[tuple[float, int, float, autobct.Train, float, float]] = []
+    now = 0.0
+    while True:
+        while len(running) < jobs:
+            covered = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs) if waiting else None
+            decision = tuner.ask(None, covered)
+            if not isinstance(decision, autobct.Train):
+                break
+            score, cost = train(decision.params)
+            heapq.heappush(running, (now + cost, decision.trial, now, decision, score, cost))
+        if not running:
+            return now
+        now, _, _, decision, score, cost = heapq.heappop(running)
+        tuner.tell(decision, score=score, cost=cost)
+
+
+def known_before(costs: Iterable[float], jobs: int) -> float:
+    """When the last of these runs ends if each starts as soon as one of so many places is free."""
+    places = [0.0] * jobs
+    for cost in costs:
+        heapq.heapreplace(places, places[0] + cost)
+    return max(places)
 
 
 def play(task: Task, level: float, seed: int, jobs: int, rule: str) -> Played:
     """One tuning with so many jobs, in simulated time."""
     bench = Bench(task, seed)
     price = task.price(level) / (jobs if rule == "share" else 1)
-    question = Question(task.space, price, task.score_range, seed_on(task, seed), bench.cap)
-    if hasattr(task.surface, "points"):  # a table: its rows are the candidates
-        rows = [task.params(point) for point in task.surface.points]
-        question = replace(question, rows=rows)
-    tuner = tuner_for(question)
-    running: list[tuple[float, int, float, autobct.Train, float, float]] = []
-    now = 0.0
-    while True:
-        while len(running) < jobs:
-            waiting = None
-            if rule == "waiting" and jobs > 1:
-                waiting = waiting_for([(began, train) for _, _, began, train, _, _ in running], now, jobs)
-            decision = tuner.ask(None, waiting)
-            if not isinstance(decision, autobct.Train):
-                break
-            score, cost = bench(decision.params)
-            heapq.heappush(running, (now + cost, decision.trial, now, decision, score, cost))
-        if not running:
-            break
-        now, _, _, decision, score, cost = heapq.heappop(running)
-        tuner.tell(decision, score=score, cost=cost)
+    tuner = tuner_for(Question(task.space, price, task.score_range, seed_on(task, seed), bench.cap))
+    wall = on_a_clock(tuner, bench, jobs, waiting=rule == "waiting" and jobs > 1)
     best = tuner.best
     assert best is not None
-    whole = outcome_of(task, level, bench.trials, best.trial)
-    spent = sum(trial.cost for trial in bench.trials)
-    utility = bench.trials[best.trial].true - task.price(level) * now
-    return Played(whole.captured, task.yardstick.captured(utility, level), now / spent, len(bench.trials))
+    whole, unit = outcome_of(task, level, bench.trials, best.trial), task.yardstick.c50
+    waited = task.yardstick.captured(bench.trials[best.trial].true - task.price(level) * wall, level)
+    return Played(whole.captured, waited, wall / unit, tuple(trial.cost / unit for trial in bench.trials))
 
 
-def _job(told: tuple[str, float, int, int, str]) -> tuple[tuple[int, str, float], Played]:
-    name, level, seed, jobs, rule = told
-    [task] = named([name])
-    return (jobs, rule, level), play(task, level, seed, jobs, rule)
+Cell = tuple[str, str, float, int]
+"""Family, task, level, seed."""
+
+
+def _job(told: tuple[Cell, int, str, str]) -> tuple[Cell, int, str, Played]:
+    (family, name, level, seed), jobs, rule, data = told
+    from benchmark_tasks import named_task
+
+    using(loaded(network_for(family)))
+    return (family, name, level, seed), jobs, rule, play(named_task(name, data), level, seed, jobs, rule)
+
+
+def over_families(values: Mapping[Cell, float]) -> float:
+    """The mean of the families' means."""
+    families: dict[str, list[float]] = {}
+    for (family, *_), value in values.items():
+        families.setdefault(family, []).append(value)
+    return float(np.mean([np.mean(of) for of in families.values()]))
+
+
+def row(jobs: int, rule: str, level: float, plays: Mapping[Cell, Played], alone: Mapping[Cell, Played]) -> str:
+    """One line of the table."""
+    lost = {cell: alone[cell].captured - one.captured for cell, one in plays.items()}
+    error = float(np.std(list(lost.values())) / np.sqrt(max(len(lost) - 1, 1)))
+    captured, waited, wall, runs = (
+        over_families({cell: float(getattr(one, name)) for cell, one in plays.items()})
+        for name in ("captured", "waited", "wall", "runs")
+    )
+    longest = over_families({cell: alone[cell].wall for cell in plays})
+    known = over_families({cell: known_before(alone[cell].costs, jobs) for cell in plays})
+    return (
+        f"| {jobs} | {rule} | {level} | {captured:.3f} | {over_families(lost):+.3f} ± {error:.3f} | {waited:.3f} "
+        f"| {wall / longest:.2f} | {known / longest:.2f} | {runs:.1f} |"
+    )
+
+
+def table(found: Mapping[tuple[int, str, float], Mapping[Cell, Played]]) -> Sequence[str]:
+    """The whole table."""
+    heads = ("jobs", "rule", "level", "captured", "lost", "waited", "share", "known", "runs")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for (jobs, rule, level), plays in found.items():
+        lines.append(row(jobs, rule, level, plays, found[1, RULES[0], level]))
+    return lines
 
 
 def main() -> None:
-    told = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    told.add_argument("--jobs", type=int, nargs="+", default=[1, 4])
-    told.add_argument("--rules", nargs="+", default=["compute"], choices=["compute", "share", "waiting"])
-    told.add_argument("--seeds", type=int, default=1)
-    told.add_argument("--workers", type=int, default=1)
-    said = told.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--jobs", type=int, nargs="+", default=[4], help="one job is always played as well")
+    parser.add_argument("--rules", nargs="+", default=["compute"], choices=RULES)
+    parser.add_argument("--levels", type=float, nargs="+", default=LEVELS)
+    parser.add_argument("--each", type=int, default=3, help="tasks per family")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1)
+    asked = parser.parse_args()
     cells = [
-        (name, level, seed, jobs, rule)
-        for jobs in said.jobs
-        for rule in said.rules
-        for level in LEVELS
-        for name in PUBLISHED
-        for seed in range(said.seeds)
+        (family, name, level, seed)
+        for level in asked.levels
+        for seed in range(asked.seeds)
+        for family, names in chosen_tasks(asked.data, asked.each).items()
+        for name in names
     ]
-    found: dict[tuple[int, str, float], list[Played]] = {}
-    with ProcessPoolExecutor(said.workers) as pool:
-        for key, played in pool.map(_job, cells, chunksize=4):
-            found.setdefault(key, []).append(played)
-    print("| jobs | rule | level | captured | waited | wall clock / cost | runs |\n|---|---|---|---|---|---|---|")
-    for (jobs, rule, level), plays in found.items():
-        means = [
-            statistics.mean(getattr(one, name) for one in plays) for name in ("captured", "waited", "wall", "runs")
-        ]
-        print(f"| {jobs} | {rule} | {level} | {means[0]:.3f} | {means[1]:.3f} | {means[2]:.2f} | {means[3]:.1f} |")
+    rules = [(1, RULES[0]), *((jobs, rule) for jobs in asked.jobs for rule in asked.rules if jobs > 1)]
+    told = [(cell, jobs, rule, asked.data) for jobs, rule in rules for cell in cells]
+    found: dict[tuple[int, str, float], dict[Cell, Played]] = {}
+    with ProcessPoolExecutor(asked.workers) as pool:
+        for cell, jobs, rule, played in pool.map(_job, told, chunksize=4):
+            found.setdefault((jobs, rule, cell[2]), {})[cell] = played
+    print("\n".join(table(found)))
 
 
 if __name__ == "__main__":
