@@ -3,8 +3,7 @@
     python benchmarks/side_by_side.py --data FOLDER [--each 3] [--jobs 4] [--levels 0.003 0.01] [--seeds 1]
     python benchmarks/side_by_side.py --data FOLDER --rules compute share waiting
 
-Twelve families of tasks, each with a network that has never seen the family; FOLDER is that of left_out.py.  A run
-starts when the tuner decides so and ends after its cost; runs are told in the order in which they end.
+Twelve families of tasks, each with a network that has never seen the family; FOLDER is that of left_out.py.
 
 captured: as in docs/peers.md, with all computing paid for;  waited: with the wall clock paid for instead
 lost:     what one job captures more, on the same tasks, with the standard error of the mean
@@ -22,18 +21,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
-import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from clock import known_before, on_a_clock
 from left_out import chosen_tasks, loaded, network_for, using
 from tasks import LEVELS, Bench, Question, Task, outcome_of, seed_on, tuner_for
-
-import autobct
-from autobct.tuning.decide.waiting import waiting_for
 
 RULES = ("compute", "share", "waiting")
 
@@ -53,40 +48,12 @@ class Played:
         return len(self.costs)
 
 
-def on_a_clock(
-    tuner: autobct.Tuner, train: Callable[[Mapping[str, Any]], tuple[float, float]], jobs: int, *, waiting: bool = False
-) -> float:
-    """Tune with so many jobs; when the last run ended, in units of cost.  waiting: whether the price is one of it."""
-    running: list[tuple[float, int, float, autobct.Train, float, float]] = []
-    now = 0.0
-    while True:
-        while len(running) < jobs:
-            covered = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs) if waiting else None
-            decision = tuner.ask(None, covered)
-            if not isinstance(decision, autobct.Train):
-                break
-            score, cost = train(decision.params)
-            heapq.heappush(running, (now + cost, decision.trial, now, decision, score, cost))
-        if not running:
-            return now
-        now, _, _, decision, score, cost = heapq.heappop(running)
-        tuner.tell(decision, score=score, cost=cost)
-
-
-def known_before(costs: Iterable[float], jobs: int) -> float:
-    """When the last of these runs ends if each starts as soon as one of so many places is free."""
-    places = [0.0] * jobs
-    for cost in costs:
-        heapq.heapreplace(places, places[0] + cost)
-    return max(places)
-
-
 def play(task: Task, level: float, seed: int, jobs: int, rule: str) -> Played:
     """One tuning with so many jobs, in simulated time."""
     bench = Bench(task, seed)
     price = task.price(level) / (jobs if rule == "share" else 1)
     tuner = tuner_for(Question(task.space, price, task.score_range, seed_on(task, seed), bench.cap))
-    wall = on_a_clock(tuner, bench, jobs, waiting=rule == "waiting" and jobs > 1)
+    wall = on_a_clock(tuner, bench, jobs, "waiting" if rule == "waiting" else "compute")
     best = tuner.best
     assert best is not None
     whole, unit = outcome_of(task, level, bench.trials, best.trial), task.yardstick.c50

@@ -185,7 +185,7 @@ def test_a_stored_tuning_with_several_jobs_goes_on_after_a_crash(tmp_path: Path)
 def test_several_jobs_of_one_worker_share_a_database(tmp_path: Path) -> None:
     pytest.importorskip("sqlalchemy")
     address = f"sqlite:///{tmp_path}/run.db"
-    settings: Any = {"price": 0.01, "n_jobs": 3, "backend": "threads", "storage": address}
+    settings: Any = {"price": 0.001, "n_jobs": 3, "backend": "threads", "storage": address}
     first = autobct.tune(train, SPACE, max_runs=5, **settings)
     assert sorted(run.trial for run in first.history) == list(range(5))
     whole = autobct.tune(train, SPACE, **settings)

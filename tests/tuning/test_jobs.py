@@ -28,7 +28,7 @@ from autobct.tuning.decide import standing
 from autobct.tuning.decide.possible_outcomes import FANTASIES
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Here, WorkerLostError
-from autobct.tuning.jobs import check_jobs, cores
+from autobct.tuning.jobs import check_jobs, cores, places
 from autobct.tuning.loop import LoopOrder, until_stop
 from autobct.tuning.model.opinion import NetworkSurrogate
 from autobct.tuning.progress import Listeners
@@ -173,6 +173,32 @@ def test_another_order_of_completion_may_decide_otherwise_and_still_finds_the_be
     assert all(result.score > 0.88 for result in found)
 
 
+@pytest.mark.parametrize(
+    ("told", "price_of", "first"),
+    [
+        ({}, "compute", 1),
+        ({}, "waiting", 4),
+        ({"cost_range": (0.5, 2.0)}, "compute", 4),
+        ({"prior": "paper"}, "compute", 4),
+    ],
+    ids=str,
+)
+def test_one_run_comes_first_where_nothing_is_known_of_costs(told: Any, price_of: Any, first: int) -> None:
+    """Before it, no price is too high for another run: what a run costs is then guessed from the price itself."""
+    at_once: list[int] = []
+
+    class Counting(Shuffled):
+        def wait(self) -> EndedRun[Any]:
+            at_once.append(len(self.running))
+            return super().wait()
+
+    tuner = Tuner(SQUARE, price="0.0001 per 1s", max_runs=9, **told)
+    order = LoopOrder(lambda params: hill(params)[0], jobs=4, price_of=price_of)
+    until_stop(Alone(tuner), Counting([]), order, Listeners([]))
+    assert (at_once[0], max(at_once)) == (first, 4)
+    assert places(Tuner(SQUARE, price=0.01, **told), 4, price_of) == first
+
+
 def test_runs_under_way_are_finished_and_counted_before_it_stops() -> None:
     heard: list[Any] = []
     executor = Shuffled([])
@@ -189,7 +215,8 @@ def test_runs_under_way_are_finished_and_counted_before_it_stops() -> None:
 
 
 def test_max_runs_and_max_cost_count_what_is_running() -> None:
-    result, executor = side_by_side([2] * 9, max_runs=6)
+    executor = Shuffled([2] * 9)
+    result = until_stop(Alone(Tuner(SQUARE, price=1e-6, max_runs=6)), executor, LoopOrder(hill, jobs=4), Listeners([]))
     assert (len(result.history), executor.most) == (6, 4)
     tuner = Tuner(SQUARE, price=1e-6, max_cost=5.0, cost_range=(0.9, 1.1))
     first = until_stop(Alone(tuner), Shuffled([1] * 40), LoopOrder(lambda p: (hill(p)[0], 1.0), jobs=4), Listeners([]))
@@ -247,7 +274,7 @@ def test_threads_share_memory_and_run_at_the_same_time() -> None:
             together.wait(timeout=30)  # only three at once get past it
         return hill(params)
 
-    result = tune(train, SQUARE, price=1e-4, n_jobs=3, backend="threads", max_runs=6)
+    result = tune(train, SQUARE, price=1e-4, n_jobs=3, backend="threads", max_runs=6, cost_range=(0.5, 3))
     assert len(seen) == 3
     assert len(result.history) == 6
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from autobct.tuning.asked import Alone
 from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.jobs import places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result
 from autobct.tuning.training import Times, the_same_again
@@ -54,7 +55,7 @@ def until_it_stops(
     times, heard = Times(time.perf_counter(), in_seconds=True), heard or Listeners([])
     cause: Exception | None = None
     while True:
-        batch, stop = _asked(tuner, together, _left(tuner, times, deadline), heard)
+        batch, stop = _asked(tuner, places(tuner, together), _left(tuner, times, deadline), heard)
         if stop is not None and not batch:
             break
         made |= {train.trial: train for train in batch}

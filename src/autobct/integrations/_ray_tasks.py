@@ -14,7 +14,7 @@ from ray.exceptions import RayError
 
 from autobct.belief.arrays import whole_number
 from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.jobs import check_call
+from autobct.tuning.jobs import check_call, places
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.loop import told_run, why_hopeless
 from autobct.tuning.progress import Callback, Listeners, listeners
@@ -154,7 +154,7 @@ class _Cluster:
     def _start(self) -> Decision:
         """Start runs until the cluster is full, or none is worth its price now; the last decision."""
         began, decision = time.perf_counter(), None
-        while len(self._running) < self._concurrent or decision is None:
+        while len(self._running) < places(self._tuner, self._concurrent) or decision is None:
             decision = self._tuner.ask(self._times.left(self._tuner, self._clock))
             if isinstance(decision, Stop):
                 break

@@ -23,6 +23,7 @@ from autobct.tuning.decide.standing import incumbent_score
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
+from autobct.tuning.jobs import places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.settings import versions
@@ -120,7 +121,7 @@ class Session:
 
     def _start(self) -> Stop | None:
         """Start runs while there is room and they are worth it; otherwise why not, given those under way."""
-        while len(self._running) < self._jobs and not self._interrupts.count:
+        while len(self._running) < self._places and not self._interrupts.count:
             allowance = self._allowance()
             if self._again and min(allowance.seconds, allowance.cpu) <= 0.0:
                 decision = self._tuner.peek(Left(0.0, allowance.seconds_reason))
@@ -130,6 +131,11 @@ class Session:
                 return decision
             self._submit(decision)
         return None
+
+    @property
+    def _places(self) -> int:
+        """Programs that may run now; what an earlier session began is made again all at once."""
+        return self._jobs if self._again else places(self._tuner, self._jobs, self._job.settings.price_of)
 
     def _ask(self) -> Decision:
         """The next decision; a run that it asks for is on record before it starts."""

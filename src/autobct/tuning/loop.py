@@ -12,6 +12,7 @@ from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.waiting import PriceOf, Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, WorkerLostError
 from autobct.tuning.history import Note, Run
+from autobct.tuning.jobs import places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.returned import WrongReturnError
@@ -78,7 +79,7 @@ class _Loop:
 
     def _start(self) -> Stop | None:
         """Start runs while there is room and they are worth it; otherwise why not, given those under way."""
-        while len(self.running) < self.order.jobs:
+        while len(self.running) < places(self.tuner, self.order.jobs, self.order.price_of):
             decision = self.asked.ask(self.times.left(self.tuner, self.deadline), self._waiting())
             self.times.others = self.asked.waited
             if isinstance(decision, Stop):

@@ -23,6 +23,7 @@ from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
+from autobct.tuning.jobs import places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.storage import LateError, Storage
@@ -88,7 +89,7 @@ class _Worker:
 
     def _start(self) -> Stop | None:
         """Start programs while there is room and they are worth it; otherwise why not, given those under way."""
-        while len(self._running) < self._jobs and not self._interrupts.count:
+        while len(self._running) < self._places and not self._interrupts.count:
             decision = self._ask()
             if isinstance(decision, Stop):
                 return decision
@@ -98,6 +99,11 @@ class _Worker:
             self._running[decision.trial] = time.perf_counter(), decision
             self._executor.submit(decision.trial, train)
         return None
+
+    @property
+    def _places(self) -> int:
+        """Programs that may run here now."""
+        return places(self._worker.tuner, self._jobs, self._job.settings.price_of)
 
     def _waiting(self) -> Waiting | None:
         if self._job.settings.price_of == "compute" or self._jobs == 1:
