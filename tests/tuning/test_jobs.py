@@ -194,8 +194,10 @@ def test_one_run_comes_first_where_nothing_is_known_of_costs(told: Any, price_of
 
     tuner = Tuner(SQUARE, price="0.0001 per 1s", max_runs=9, **told)
     order = LoopOrder(lambda params: hill(params)[0], jobs=4, price_of=price_of)
-    until_stop(Alone(tuner), Counting([]), order, Listeners([]))
+    heard: list[Any] = []
+    until_stop(Alone(tuner), Counting([]), order, Listeners([lambda tuner, event: heard.append(event)]))
     assert (at_once[0], max(at_once)) == (first, 4)
+    assert ("made alone" in getattr(heard[0], "text", "")) == (first == 1)
     assert places(Tuner(SQUARE, price=0.01, **told), 4, price_of) == first
 
 

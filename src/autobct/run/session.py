@@ -23,7 +23,7 @@ from autobct.tuning.decide.standing import incumbent_score
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
-from autobct.tuning.jobs import places
+from autobct.tuning.jobs import FIRST_ALONE, places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.settings import versions
@@ -86,13 +86,12 @@ class Session:
     def __init__(self, job: Job, folder: OpenedFolder, heard: Listeners, interrupts: Interrupts, jobs: int = 1) -> None:
         self._job, self._heard, self._interrupts, self._jobs = job, heard, interrupts, jobs
         self._journal, self._tuner, self._wall = folder.journal, folder.again.tuner, folder.again.wall
-        self._was_stopped = folder.again.stopped
         self._again = list(self._tuner.under_way)  # an earlier session began them, and they are to be made again
         self._made = {made.trial: made for made in folder.again.decisions if isinstance(made, Train)}
         self._running: dict[int, tuple[float, Train]] = {}
         self._executor: Executor[TrialOutcome] = Here() if jobs == 1 else Threads(jobs)
         self._trainer = job.trainer(interrupts, folder.lock)
-        self._note, self._lost = folder.again.note, set[int]()
+        self._note, self._was_stopped, self._lost = folder.again.note, folder.again.stopped, set[int]()
         told = job.settings.limits.deadline
         self._deadline = None if told is None else Deadline.of(told)
 
@@ -100,6 +99,8 @@ class Session:
         """Ask, run, tell, until it stops; what is running then is waited for and counted."""
         if self._tuner.history:
             self._say(f"Continuing after {count(len(self._tuner.history))}. {self._note}".rstrip())
+        elif self._places < self._jobs:
+            self._say(FIRST_ALONE)
         self._forgive()
         if self._again:
             self._journal.add("again", trials=[train.trial for train in self._again], at=_now())
@@ -134,7 +135,6 @@ class Session:
 
     @property
     def _places(self) -> int:
-        """Programs that may run now; what an earlier session began is made again all at once."""
         return self._jobs if self._again else places(self._tuner, self._jobs, self._job.settings.price_of)
 
     def _ask(self) -> Decision:

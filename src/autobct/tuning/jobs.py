@@ -16,6 +16,9 @@ Backend = Literal["processes", "threads"]
 """Where several runs are made at once."""
 
 
+FIRST_ALONE = "The first run is made alone, to learn what a run costs; set cost_range to start all jobs at once."
+
+
 def with_executor(
     train: TrainingFunction, isolation: Isolation | None, jobs: int, backend: Backend
 ) -> tuple[TrainingFunction, Executor[Any]]:

@@ -12,7 +12,7 @@ from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.waiting import PriceOf, Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, WorkerLostError
 from autobct.tuning.history import Note, Run
-from autobct.tuning.jobs import places
+from autobct.tuning.jobs import FIRST_ALONE, places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.returned import WrongReturnError
@@ -158,6 +158,8 @@ def until_stop(
     times.resume(asked.tuner)
     if made := len(asked.tuner.history):
         heard.tell(asked.tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
+    elif places(asked.tuner, order.jobs, order.price_of) < order.jobs:
+        heard.tell(asked.tuner, Note(-1, "run", FIRST_ALONE))
     loop = _Loop(asked=asked, executor=executor, order=order, heard=heard, times=times, deadline=deadline)
     stop: Stop | None = None
     try:
