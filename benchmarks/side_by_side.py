@@ -31,6 +31,8 @@ from left_out import chosen_tasks, loaded, network_for, using
 from tasks import LEVELS, Bench, Question, Task, outcome_of, seed_on, tuner_for
 
 RULES = ("compute", "share", "waiting")
+MOST = 60
+"""Runs of a tuning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class Played:
 
 def play(task: Task, level: float, seed: int, jobs: int, rule: str) -> Played:
     """One tuning with so many jobs, in simulated time."""
-    bench = Bench(task, seed)
+    bench = Bench(task, seed, MOST)
     price = task.price(level) / (jobs if rule == "share" else 1)
     tuner = tuner_for(Question(task.space, price, task.score_range, seed_on(task, seed), bench.cap))
     wall = on_a_clock(tuner, bench, jobs, "waiting" if rule == "waiting" else "compute")
