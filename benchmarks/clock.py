@@ -1,21 +1,73 @@
-"""Runs side by side on a clock that is simulated: the decisions of `tune(n_jobs=...)`, and no time passes."""
+"""Runs side by side on a clock that is simulated: the decisions of `tune(n_jobs=...)`, and no time passes.
+
+RULES has what is used, and what it was compared with (docs/decisions/pending.md, docs/decisions/waiting.md).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import autobct
+from autobct.tuning.decide import position, standing
 from autobct.tuning.decide.waiting import waiting_for
 from autobct.tuning.jobs import places
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How decisions count on the runs under way.
+
+    price_of: as in `tune`;  shared: the price is divided by the number of jobs
+    at_once:  all jobs start together, whatever is known of costs
+    quantile: of what a run is worth over possible outcomes of those under way; None for the one that is used
+    believer: runs under way come out as predicted, instead
+    times:    a run beside others has to gain so many times its price; None where the decision is enough
+    """
+
+    price_of: str = "compute"
+    shared: bool = False
+    at_once: bool = False
+    quantile: float | None = None
+    believer: bool = False
+    times: float | None = None
+
+    @contextlib.contextmanager
+    def used(self) -> Iterator[None]:
+        """While the rule is that of the tuner."""
+        with contextlib.ExitStack() as changes:
+            if self.quantile is not None:
+                changes.enter_context(mock.patch.object(position, "DOUBTED", self.quantile))
+            if self.believer:
+                changes.enter_context(mock.patch.object(standing, "_fantasies", return_value=()))
+            yield
+
+    def is_enough(self, run: autobct.Train, others: int) -> bool:
+        """Whether a run is worth starting beside so many others."""
+        return self.times is None or not others or run.expected_gain >= self.times * run.price_of_run
+
+
+RULES = {
+    "compute": Rule(),
+    "waiting": Rule(price_of="waiting"),
+    "share": Rule(shared=True),
+    "at-once": Rule(at_once=True),
+    "median": Rule(quantile=0.5),
+    "worst": Rule(quantile=0.0),
+    "believer": Rule(believer=True),
+    "believer-twice": Rule(believer=True, times=2.0),
+}
 
 
 def on_a_clock(
     tuner: autobct.Tuner,
     train: Callable[[Mapping[str, Any]], tuple[float, float]],
     jobs: int,
-    price_of: str = "compute",
+    rule: Rule = RULES["compute"],
 ) -> float:
     """Tune with so many jobs; when the last run ended, in units of cost.
 
@@ -23,19 +75,21 @@ def on_a_clock(
     """
     running: list[tuple[float, int, float, autobct.Train, float, float]] = []
     now, waiting = 0.0, None
-    while True:
-        while len(running) < places(tuner, jobs, price_of):
-            if price_of == "waiting" and jobs > 1:
-                waiting = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs)
-            decision = tuner.ask(None, waiting)
-            if not isinstance(decision, autobct.Train):
-                break
-            score, cost = train(decision.params)
-            heapq.heappush(running, (now + cost, decision.trial, now, decision, score, cost))
-        if not running:
-            return now
-        now, _, _, decision, score, cost = heapq.heappop(running)
-        tuner.tell(decision, score=score, cost=cost)
+    with rule.used():
+        while True:
+            while len(running) < (jobs if rule.at_once else places(tuner, jobs, rule.price_of)):
+                if rule.price_of == "waiting" and jobs > 1:
+                    waiting = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs)
+                decision = tuner.peek(None, waiting)
+                if not isinstance(decision, autobct.Train) or not rule.is_enough(decision, len(running)):
+                    break
+                tuner.adopt(decision)
+                score, cost = train(decision.params)
+                heapq.heappush(running, (now + cost, decision.trial, now, decision, score, cost))
+            if not running:
+                return now
+            now, _, _, decision, score, cost = heapq.heappop(running)
+            tuner.tell(decision, score=score, cost=cost)
 
 
 def known_before(costs: Iterable[float], jobs: int) -> float:

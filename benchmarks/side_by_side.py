@@ -1,7 +1,7 @@
 """Runs side by side on a clock that is simulated: what is captured, and how long one waits.
 
     python benchmarks/side_by_side.py --data FOLDER [--each 3] [--jobs 4] [--levels 0.003 0.01] [--seeds 1]
-    python benchmarks/side_by_side.py --data FOLDER --rules compute share waiting
+    python benchmarks/side_by_side.py --data FOLDER --rules compute at-once believer waiting
 
 Twelve families of tasks, each with a network that has never seen the family; FOLDER is that of left_out.py.
 
@@ -9,8 +9,7 @@ captured: as in docs/peers.md, with all computing paid for;  waited: with the wa
 lost:     what one job captures more, on the same tasks, with the standard error of the mean
 share:    of one job's wall clock, both as means over the families in median trainings
 known:    the share if all runs of one job were known beforehand and started as soon as a place is free
-rules:    what decisions are made by: the price of computing, that price shared by the jobs, or the rule of
-          autobct.tuning.decide.waiting.  Docs: docs/decisions/waiting.md and docs/decisions/pending.md.
+rules:    those of clock.py.  Docs: docs/decisions/waiting.md and docs/decisions/pending.md.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from clock import known_before, on_a_clock
+from clock import RULES, known_before, on_a_clock
 from left_out import chosen_tasks, loaded, network_for, using
 from tasks import LEVELS, Bench, Question, Task, outcome_of, seed_on, tuner_for
 
-RULES = ("compute", "share", "waiting")
 MOST = 60
 """Runs of a tuning."""
 
@@ -53,9 +51,9 @@ class Played:
 def play(task: Task, level: float, seed: int, jobs: int, rule: str) -> Played:
     """One tuning with so many jobs, in simulated time."""
     bench = Bench(task, seed, MOST)
-    price = task.price(level) / (jobs if rule == "share" else 1)
+    price = task.price(level) / (jobs if RULES[rule].shared else 1)
     tuner = tuner_for(Question(task.space, price, task.score_range, seed_on(task, seed), bench.cap))
-    wall = on_a_clock(tuner, bench, jobs, "waiting" if rule == "waiting" else "compute")
+    wall = on_a_clock(tuner, bench, jobs, RULES[rule])
     best = tuner.best
     assert best is not None
     whole, unit = outcome_of(task, level, bench.trials, best.trial), task.yardstick.c50
@@ -104,7 +102,7 @@ def table(found: Mapping[tuple[int, str, float], Mapping[Cell, Played]]) -> Sequ
     heads = ("jobs", "rule", "level", "captured", "lost", "waited", "share", "known", "runs")
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for (jobs, rule, level), plays in found.items():
-        lines.append(row(jobs, rule, level, plays, found[1, RULES[0], level]))
+        lines.append(row(jobs, rule, level, plays, found[1, "compute", level]))
     return lines
 
 
@@ -125,7 +123,7 @@ def main() -> None:
         for family, names in chosen_tasks(asked.data, asked.each).items()
         for name in names
     ]
-    rules = [(1, RULES[0]), *((jobs, rule) for jobs in asked.jobs for rule in asked.rules if jobs > 1)]
+    rules = [(1, "compute"), *((jobs, rule) for jobs in asked.jobs for rule in asked.rules if jobs > 1)]
     told = [(cell, jobs, rule, asked.data) for jobs, rule in rules for cell in cells]
     found: dict[tuple[int, str, float], dict[Cell, Played]] = {}
     with ProcessPoolExecutor(asked.workers) as pool:
