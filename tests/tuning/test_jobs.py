@@ -25,6 +25,7 @@ from autobct import Float, Stop, Train, Tuner, TuningError, tune
 from autobct.run.executors import Processes, Threads
 from autobct.tuning.asked import Alone
 from autobct.tuning.decide import standing
+from autobct.tuning.decide.position import train_at
 from autobct.tuning.decide.possible_outcomes import FANTASIES
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Here, WorkerLostError
@@ -445,6 +446,26 @@ def test_the_price_of_a_wait_is_the_mean_of_what_sticks_out() -> None:
     assert train.price_of_run == pytest.approx(0.02 * np.maximum(seconds - 0.8, 0.0).mean(), rel=0.01)
 
 
+@pytest.mark.parametrize("prior", ["ensemble", None])
+def test_a_run_beside_longer_ones_is_charged_its_share_of_the_clock(prior: Any) -> None:
+    """Whatever is covered: a quarter of its whole price with four jobs, by both surrogates."""
+    tuner = Tuner(SQUARE, price="0.02 per 1s", prior=prior)
+    tuner.tell(ask_train(tuner), 0.5, 1.0)
+    tuner.tell(ask_train(tuner), 0.6, 1.2)
+    whole, beside = (tuner.position(None, Waiting(covered, 1, 4)) for covered in (0.0, 50.0))
+    prices = [
+        [train_at(position, candidate, 0.0) for candidate in range(0, len(position.excluded), 40)]
+        for position in (whole, beside)
+    ]
+    for alone, charged in zip(*prices, strict=True):
+        price = alone.price_of_run - alone.overhead
+        assert charged.price_of_run - charged.overhead == pytest.approx(price / 4, rel=1e-6)
+        assert charged.expected_cost == pytest.approx(alone.expected_cost)
+    sixteen = tuner.peek(None, Waiting(50.0, 1, 16))
+    assert isinstance(sixteen, Train)
+    assert sixteen.price_of_run < min(run.price_of_run for run in prices[0])
+
+
 def test_runs_that_are_not_worth_their_wait_alone_may_be_together() -> None:
     tuner = Tuner(SQUARE, price="0.04 per 1s", prior="ensemble")
     while isinstance(decision := tuner.peek(None, Waiting(0.0, 1)), Train):
@@ -476,8 +497,8 @@ def test_what_is_running_covers_until_its_last_run_is_expected_to_end() -> None:
     found = waiting_for(begun, 100.3, 4)
     assert found.covered == pytest.approx(max(costs[0] - 0.3, costs[1] - 0.1, 0.0))
     assert found.free == 2
-    assert waiting_for(begun, 1e6, 2) == Waiting(0.0, 1)
-    assert waiting_for([], 0.0, 4) == Waiting(0.0, 4)
+    assert waiting_for(begun, 1e6, 2) == Waiting(0.0, 1, 2)
+    assert waiting_for([], 0.0, 4) == Waiting(0.0, 4, 4)
 
 
 def test_waiting_counts_seconds_so_train_may_not_return_a_cost() -> None:

@@ -152,7 +152,8 @@ class Result:
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
         scores = self.tuner.problem.stated.scores
-        counted = _Counted(self.waits, Waiting(free=self.n_jobs)) if self.price_of == "waiting" else _Counted()
+        jobs = self.n_jobs
+        counted = _Counted(self.waits, Waiting(0.0, jobs, jobs)) if self.price_of == "waiting" else _Counted()
         return _what_ifs(self.tuner, [parse_price(price, scores) for price in told], counted)
 
     def importance(self) -> dict[str, float]:

@@ -137,8 +137,8 @@ class Tuner(Remembered):
     @reading
     def position(self, left: Left | None = None, waiting: Waiting | None = None) -> Position:
         """The state of the tuning as the next decision sees it."""
-        plan, known, covered = self._plan, self._memory, (waiting or Waiting()).covered
-        return position_of(known, self.candidates, plan.limits.max_cost, left, covered, second=plan.second)
+        plan, known = self._plan, self._memory
+        return position_of(known, self.candidates, plan.limits.max_cost, left, waiting, second=plan.second)
 
     @reading
     def _assess_now(self) -> tuple[Assess, str]:

@@ -75,6 +75,7 @@ class Terms:
     price:     what one unit of cost is worth in score   (gamma)
     overhead:  a small fixed price of every run, in score units: deciding and launching are never free
     covered:   cost of the next run that is paid for anyway: where the price is one of waiting, the time others take
+    least:     share of its whole cost that a run is charged at least, however much of it is covered
     recall:    whether any trained model may be returned at the stop, or only the last one (the paper)
     """
 
@@ -83,6 +84,7 @@ class Terms:
     recall: bool = False
     overhead: float = 0.0
     covered: float = 0.0
+    least: float = 0.0
 
     def __post_init__(self) -> None:
         """Prices are positive."""
@@ -121,11 +123,10 @@ class Opinion:
 
     def price(self, terms: Terms) -> Array:
         """With the overhead, and without what is paid for anyway."""
-        price = self.cost + terms.overhead
         if not terms.covered:
-            return price
-        beyond = price - terms.overhead - terms.price * terms.covered
-        return np.asarray(np.maximum(beyond, 0.0) + terms.overhead)
+            return self.cost + terms.overhead
+        beyond = np.maximum(self.cost - terms.price * terms.covered, terms.least * self.cost)
+        return np.asarray(beyond + terms.overhead)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +222,10 @@ def run_price(state: State, terms: Terms) -> Array:
 
 def price_of(mean: Array, sd: Array, terms: Terms) -> Array:
     """Price of a run whose cost is predicted as (mean, sd) in the space the cost model observes."""
-    return terms.price * expected_beyond(terms.cost_model, mean, sd, terms.covered) + terms.overhead
+    cost = expected_beyond(terms.cost_model, mean, sd, terms.covered)
+    if terms.covered:
+        cost = np.maximum(cost, terms.least * expected_beyond(terms.cost_model, mean, sd, 0.0))
+    return terms.price * cost + terms.overhead
 
 
 def control_grid(side: int, dim: int) -> Array:

@@ -25,7 +25,7 @@ from autobct.tuning.decide.excluded import (
 from autobct.tuning.decide.position import Position, assessed, train_at
 from autobct.tuning.decide.possible_outcomes import after_outcomes
 from autobct.tuning.decide.search import Candidates, kept, view
-from autobct.tuning.decide.waiting import with_covered
+from autobct.tuning.decide.waiting import Waiting, with_covered
 from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.opinion import OTHERS, REALISED, chances
@@ -71,14 +71,14 @@ def position_of(
     candidates: Candidates,
     max_cost: float | None,
     left: Left | None = None,
-    covered: float = 0.0,
+    waiting: Waiting | None = None,
     *,
     second: bool = True,
 ) -> Position:
     """Where we stand, for a decision.
 
     left:     the most that the next run may cost, besides what max_cost leaves
-    covered:  how much of its cost is paid for anyway, in units of raw cost
+    waiting:  what is running now, where the price is one of waiting
     second:   whether other surrogates are asked as well, where the default surrogate is
     """
     left = left if max_cost is None else tightest(left, _budget(memory, max_cost))
@@ -101,7 +101,7 @@ def position_of(
     asked = others(problem) if second else ()
     state = replace(state, others=asked, realised=1.0 if second and not asked else _realised(problem))
     return Position(
-        problem=with_covered(problem, covered) if covered else problem,
+        problem=with_covered(problem, waiting),
         state=state,
         excluded=excluded,
         last=last,

@@ -1,12 +1,12 @@
 """A price of waiting: what a run adds to the wall clock, given what is running anyway.
 
 The wait for a tuning ends with its last run.  With r seconds until the runs under way are over, a run of T seconds
-adds (T - r)^+ to the wait: nothing if it ends before them, all of it if nothing else is running.  These parts of all
-runs add up to the whole wait.
+adds (T - r)^+ to the wait: nothing if it ends before them, all of it if nothing else is running.  It is charged its
+share of the clock at least, T over the number of jobs: a place that it takes is not there for a better run.
 
 | n runs may start now | |
 |---|---|
-| one is worth E(T - r)^+ by itself | it starts |
+| one is worth that by itself | it starts |
 | none is, but k <= n together gain more than the price of the longest | the first of them starts |
 
 The second line is why four runs side by side cost one hour: none may be worth an hour when all four are.
@@ -37,23 +37,31 @@ class Waiting:
     """What a decision at a price of waiting depends on besides the runs.
 
     covered: seconds until the runs under way are expected to be over;  free: runs that may start now, at least one
+    jobs:    runs at the same time; 1 where that is not known
     """
 
     covered: float = 0.0
     free: int = 1
+    jobs: int = 1
+
+    @property
+    def least(self) -> float:
+        """Share of its own time that a run is charged at least."""
+        return 1.0 / self.jobs if self.jobs > 1 else 0.0
 
 
-def with_covered(problem: ScaledProblem, cost: float) -> ScaledProblem:
-    """The same for a run of which so much raw cost is paid for anyway."""
-    if cost <= 0.0:
+def with_covered(problem: ScaledProblem, waiting: Waiting | None) -> ScaledProblem:
+    """The same for a run of which some is paid for anyway."""
+    if waiting is None or waiting.covered <= 0.0:
         return problem
-    return replace(problem, terms=replace(problem.terms, covered=cost / problem.cost_scale.unit))
+    covered = waiting.covered / problem.cost_scale.unit
+    return replace(problem, terms=replace(problem.terms, covered=covered, least=waiting.least))
 
 
 def waiting_for(pending: Collection[tuple[float, Train]], now: float, jobs: int) -> Waiting:
     """What is running now.  pending: runs and the moments they started; one that is overdue may end at any moment."""
     ends = [started + train.expected_cost - now for started, train in pending]
-    return Waiting(max([0.0, *ends]), max(jobs - len(pending), 1))
+    return Waiting(max([0.0, *ends]), max(jobs - len(pending), 1), jobs)
 
 
 def waits_of(history: Sequence[Run], jobs: int) -> tuple[float, ...]:
@@ -75,7 +83,7 @@ def first_of_several(tuner: Tuner, stop: Stop, left: Left | None, waiting: Waiti
     for _ in range(waiting.free - 1):
         other.adopt(run)
         covered = max(covered, run.expected_cost)
-        decision = other.peek(left, Waiting(covered, 1))
+        decision = other.peek(left, Waiting(covered, 1, waiting.jobs))
         following = decision if isinstance(decision, Train) else decision.best_alternative
         if following is None or (isinstance(decision, Stop) and decision.reason != "not worth it"):
             return stop
