@@ -101,7 +101,7 @@ def position_of(
     asked = others(problem) if second else ()
     state = replace(state, others=asked, realised=1.0 if second and not asked else _realised(problem))
     return Position(
-        problem=with_covered(problem, waiting),
+        problem=problem if waiting is None else with_covered(problem, waiting),
         state=state,
         excluded=excluded,
         last=last,

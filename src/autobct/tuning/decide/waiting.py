@@ -50,9 +50,9 @@ class Waiting:
         return 1.0 / self.jobs if self.jobs > 1 else 0.0
 
 
-def with_covered(problem: ScaledProblem, waiting: Waiting | None) -> ScaledProblem:
+def with_covered(problem: ScaledProblem, waiting: Waiting) -> ScaledProblem:
     """The same for a run of which some is paid for anyway."""
-    if waiting is None or waiting.covered <= 0.0:
+    if waiting.covered <= 0.0:
         return problem
     covered = waiting.covered / problem.cost_scale.unit
     return replace(problem, terms=replace(problem.terms, covered=covered, least=waiting.least))
