@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
@@ -66,6 +68,7 @@ def test_a_candidate_is_given_up_where_its_other_folds_cost_more_than_they_may_g
     assert of(two_way(1, 5, 0.01)).given_up([0.1, 0.1], price_of_rest=1.0) is None
 
 
+@pytest.mark.usefixtures("one_millisecond")
 def test_hopeless_candidates_see_two_folds_and_the_best_is_the_same() -> None:
     whole = search(cv=5, max_runs=8, price="0.05 per 1ms").fit(X, y)
     early = search(cv=5, max_runs=8, price="0.05 per 1ms", min_folds=2).fit(X, y)
@@ -79,13 +82,21 @@ def test_hopeless_candidates_see_two_folds_and_the_best_is_the_same() -> None:
     assert len(early.result_.history) == len(early.cv_results_["params"])
 
 
+@pytest.fixture
+def one_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fitting takes a millisecond of scikit-learn's clock, and scoring another one, however busy the machine is."""
+    clock = SimpleNamespace(time=map(0.001.__mul__, itertools.count()).__next__)
+    monkeypatch.setattr("sklearn.model_selection._validation.time", clock)
+
+
+@pytest.mark.usefixtures("one_millisecond")
 def test_with_a_price_that_makes_folds_expensive_some_are_given_up() -> None:
     found = search(cv=5, max_runs=8, price="0.000001 per 1h", min_folds=2)
     found.fit(X, y)
     assert np.isfinite(found.cv_results_["mean_test_score"]).all()  # folds cost nothing
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # folds that were not seen are no failure
-        expensive = search(cv=5, max_runs=6, price=20.0, score_range=(0, 100), min_folds=2).fit(X, y)
+        expensive = search(cv=5, max_runs=6, price=200.0, score_range=(0, 100), min_folds=2).fit(X, y)
     assert np.isnan(expensive.cv_results_["mean_test_score"][2:]).any()
 
 
