@@ -18,11 +18,13 @@ from autobct.run.process import INTERRUPTED
 from autobct.run.session import Ending
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.standing import is_failing
 from autobct.tuning.history import Note
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.storage import LateError, Storage
 from autobct.tuning.training import the_same_again
+from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline, Left
 
 
@@ -32,7 +34,12 @@ def tune_program_together(job: Job, storage: Storage, heard: Listeners) -> Endin
     try:
         with interruptible() as interrupts:
             together = shared(
-                tuner_of(job.settings), storage, settings=defining(job), hurried=lambda: interrupts.count > 0
+                tuner_of(job.settings),
+                storage,
+                settings=defining(job),
+                hurried=lambda: interrupts.count > 0,
+                gave_up=_gave_up,
+                say=lambda note: None,  # said with all other news
             )
             with together as worker:
                 return _Worker(job, worker, heard, interrupts).go_on()
@@ -44,6 +51,11 @@ def defining(job: Job) -> dict[str, Any]:
     """What makes it this problem and no other; what [env] sets may be secret, so that a fingerprint has to do."""
     told = job.settings.defining
     return {key: _fingerprint(value) if key.startswith("env.") else value for key, value in told.items()}
+
+
+def _gave_up(tuner: Tuner) -> bool:
+    """Whether an earlier call ended as its program failed for every params, as far as anybody could tell."""
+    return is_failing(tuner.memory) or the_same_again(tuner.memory.counted)
 
 
 def _fingerprint(value: Any) -> str:
@@ -62,7 +74,7 @@ class _Worker:
     def go_on(self) -> Ending:
         """Ask, run, tell, until all stop."""
         if made := len(self._worker.tuner.history):
-            self._note(f"Continuing after {count(made)}.")
+            self._note(" ".join([f"Continuing after {count(made)}.", *self._worker.notes]))
         try:
             while not self._interrupts.count:
                 decision = self._ask()

@@ -103,7 +103,9 @@ class SharedStudy:
         values = None if score is None else [score]
         self.patience(lambda: self.backend.set_trial_state_values(claim.trial._trial_id, state, values))
 
-    def claim(self, token: str, decision: Train, attempt: int, heard: Sequence[int], charge: float) -> None:
+    def claim(
+        self, token: str, decision: Train, attempt: int, heard: Sequence[int], charge: float, *, mends: bool = False
+    ) -> None:
         """Claim a run.  token: by which this claim is known, also if it is stored twice."""
         data = {
             "slot": decision.trial,
@@ -114,6 +116,7 @@ class SharedStudy:
             "charge": charge,
             "worker": identity(),
             "problem": self.problem,
+            **({"mends": True} if mends else {}),
         }
         params, distributions = shown_params(self.space, decision)
         template = optuna.trial.create_trial(
