@@ -38,11 +38,13 @@ def work(address: str, log: str, most: int) -> None:
     """Ask and tell until all stop; a line for each run: when, seconds to decide, wait and tell, memory, run, CPU."""
     from autobct import Float, Storage, Train, Tuner
     from autobct.integrations.storage import shared
-    from autobct.tuning.decide import standing
+    from autobct.tuning.decide import position, standing
+    from autobct.value.assessment import pick
 
-    standing.RESOLUTION = 0.0  # do not stop where there is nothing left to gain: so many runs are wanted
+    standing.RESOLUTION = 0.0  # never stop before so many runs are made, and decide as always
+    position.picked = lambda _, found: (int(pick(found, -np.inf)[0]), True)
     tuner = Tuner({f"x{k}": Float(0, 1) for k in range(8)}, price=PRICE, max_runs=most)
-    scores = np.random.default_rng(os.getpid())  # of nothing but chance there is always something to gain
+    scores = np.random.default_rng(os.getpid())
     with open(log, "w") as file, shared(tuner, Storage(address, patience=600.0)) as worker:
         while True:
             began, waited, cpu = time.perf_counter(), worker.waited, time.process_time()

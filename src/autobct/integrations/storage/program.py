@@ -11,11 +11,12 @@ from typing import Any
 import optuna
 
 from autobct.integrations.storage.shared import Interrupted, SharedTuner, shared
+from autobct.maps.store import write_file
+from autobct.run.ending import RESULT, Ending
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of, tuner_of
 from autobct.run.process import INTERRUPTED
-from autobct.run.session import Ending
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Stop, Train
 from autobct.tuning.decide.standing import is_failing
@@ -93,6 +94,7 @@ class _Worker:
         started, waited = time.perf_counter(), self._worker.waited
         decision = self._worker.ask(self._left())
         if isinstance(decision, Train):
+            (self._job.folder / RESULT).unlink(missing_ok=True)  # that of an earlier stop is not the answer any more
             if self._timed:
                 self._worker.charge(time.perf_counter() - started - (self._worker.waited - waited), deciding=True)
             self._heard.tell(self._worker.tuner, decision)
@@ -133,7 +135,10 @@ class _Worker:
 
     def _ended(self, stop: Stop) -> Ending:
         self._heard.tell(self._worker.tuner, stop)
-        return Ending(self._worker.tuner, (*self._worker.decisions, stop), stop)
+        ending = Ending(self._worker.tuner, (*self._worker.decisions, stop), stop)
+        self._job.folder.mkdir(parents=True, exist_ok=True)  # a worker that came after the end has made no run
+        write_file(self._job.folder / RESULT, ending.summary)
+        return ending
 
     def _note(self, text: str) -> None:
         tuner = self._worker.tuner
