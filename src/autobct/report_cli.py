@@ -61,6 +61,6 @@ def _from_database(address: str, study: str | None) -> RecordedRun:
     from autobct.tuning.storage import check_address
 
     check_address(address)
-    from autobct.integrations.storage.recorded import read_study  # needs Optuna
+    from autobct.integrations.storage.stored_study import read_study  # needs Optuna
 
     return read_study(address, study)

@@ -15,7 +15,7 @@ from tests.report.cases import Document
 from tests.test_report_cli import TOML, TRAIN, run
 
 import autobct
-from autobct.integrations.storage.recorded import read_study
+from autobct.integrations.storage.stored_study import read_study
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="autobct run needs POSIX")
