@@ -134,7 +134,10 @@ def test_a_tuning_that_is_not_finished(tmp_path: Path) -> None:
         ("mysql://me:s3cret-w0rd@host/db", "is no kind of database here"),
     ],
 )
-def test_what_cannot_be_read_is_said_and_nothing_is_made(address: str, sentence: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_said_and_nothing_is_made(
+    address: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autobct.integrations.storage.stored_study._PATIENCE", 0.2)
     (tmp_path / "empty.db").touch()
     refused = run("report", address.format(tmp_path))
     assert refused.exit_code == 2
