@@ -3,7 +3,8 @@
     python benchmarks/storage_load.py --workers 8 --runs 500 --storage sqlite --write
 
 Each worker is a process that asks and tells; a training takes no time, so that all time is the database's and the
-tuner's.  `--runs` is per worker.  PostgreSQL is started from installed binaries.
+tuner's.  `--runs` is per worker.  PostgreSQL is started from installed binaries.  Decisions are the default ones, the
+learned surrogate included: a run's price is just high enough for it to be asked.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+PRICE = 2e-4  # of a run, where scores are between 0 and 1: below 1e-4 the learned surrogate is not asked
 RESULTS = ROOT / "benchmarks" / "results" / "storage_load.json"
 
 
@@ -36,11 +38,13 @@ def work(address: str, log: str, most: int) -> None:
     """Ask and tell until all stop; a line for each run: when, seconds to decide, wait and tell, memory, run, CPU."""
     from autobct import Float, Storage, Train, Tuner
     from autobct.integrations.storage import shared
-    from autobct.tuning.decide import standing
+    from autobct.tuning.decide import position, standing
+    from autobct.value.assessment import pick
 
-    standing.RESOLUTION = 0.0  # do not stop where there is nothing left to gain: so many runs are wanted
-    tuner = Tuner({f"x{k}": Float(0, 1) for k in range(8)}, price=1e-12, max_runs=most)
-    scores = np.random.default_rng(os.getpid())  # of nothing but chance there is always something to gain
+    standing.RESOLUTION = 0.0  # never stop before so many runs are made, and decide as always
+    position.picked = lambda _, found: (int(pick(found, -np.inf)[0]), True)
+    tuner = Tuner({f"x{k}": Float(0, 1) for k in range(8)}, price=PRICE, max_runs=most)
+    scores = np.random.default_rng(os.getpid())
     with open(log, "w") as file, shared(tuner, Storage(address, patience=600.0)) as worker:
         while True:
             began, waited, cpu = time.perf_counter(), worker.waited, time.process_time()

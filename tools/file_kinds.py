@@ -163,6 +163,7 @@ def read_as_map(data: bytes, folder: Path) -> tuple[Any, Any]:
     """A value map, its probe points recomputed."""
     found = read_map(data)
     check_probes(found.value_map, found.probes)
+    _check_finite(data)
     return found.value_map.spec.prices, _contents(data)
 
 
@@ -171,6 +172,8 @@ def read_as_surrogate(data: bytes, folder: Path) -> tuple[Any, Any]:
     network, _ = read_surrogate(data)
     assert isinstance(network, Network)
     out = network.predict(network.read(np.zeros((2, INPUTS), dtype=np.float32)), np.ones((3, INPUTS), dtype=np.float32))
+    _check_finite(data)
+    assert np.isfinite(out).all()
     return out.shape, _contents(data)
 
 
@@ -179,7 +182,13 @@ def read_as_forest(data: bytes, folder: Path) -> tuple[Any, Any]:
     tensors, notes = unpack(data)
     read_forest(tensors, notes)
     probe_error(tensors)
+    _check_finite(data)
     return notes, _contents(data)
+
+
+def _check_finite(data: bytes) -> None:
+    """What was accepted has numbers only: with its checksum made right, values may be others and must be values."""
+    assert all(np.isfinite(array).all() for array in unpack(data)[0].values())
 
 
 def _contents(data: bytes) -> Any:
@@ -229,7 +238,11 @@ def read_as_replayed(data: bytes, folder: Path) -> Any:
     place = folder / "mutated.run"
     place.mkdir(exist_ok=True)
     (place / "journal.jsonl").write_bytes(data)
-    return read_run(place)
+    found = read_run(place)
+    numbers = [number for run in found.history for number in (run.score or 0.0, run.cost, run.estimated_score)]
+    assert np.isfinite([*numbers, found.tuner.total_cost, *found.tuner.belief.score.mean]).all()
+    assert all(run.cost >= 0.0 and (run.score is None) != (run.error is None) for run in found.history)
+    return found
 
 
 def _is_beginning(values: Any, original: Any) -> bool:

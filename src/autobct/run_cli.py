@@ -14,8 +14,8 @@ import typer
 from autobct.console import fail, say
 
 if TYPE_CHECKING:
+    from autobct.run.ending import Ending
     from autobct.run.job import Job
-    from autobct.run.session import Ending
     from autobct.tuning.storage import Storage
 
 

@@ -48,6 +48,31 @@ def test_any_first_run_is_stored_read_again_and_gone_on_from(
         assert again.tuner.peek().why == after.why
 
 
+@pytest.mark.parametrize("first", [(1e20, 0.0), (1e20, 1.0), (-1e20, 1.0), (1.7e308, 1.0), (-1e200, 1.0)], ids=str)
+@pytest.mark.parametrize("said", [{}, {"direction": "minimize"}, {"recall": False}], ids=str)
+@pytest.mark.filterwarnings("error")
+def test_a_first_run_far_out_without_a_range_is_noted_and_gone_on_from(
+    said: dict[str, Any], first: tuple[float, float]
+) -> None:
+    tuner = Tuner({"x": autobct.Float(0, 1)}, price=0.01, max_runs=4, **said)
+    made, outcome = 0, first
+    while isinstance(decision := tuner.ask(), Train):
+        tuner.tell(decision, *outcome)
+        made, outcome = made + 1, (0.5 + 0.1 * decision.params["x"], 1.0)
+    assert made >= 2  # one run is not the end
+    run = tuner.history[0]
+    noted = [note.text for note in tuner.notes if note.run == 0 and note.about == "score"]
+    if run.error is None:
+        far = "far from all others; it only counts as a bad score" if abs(first[0]) > 1e150 else "outside (0, 1): the"
+        assert noted
+        assert noted[0].startswith(f"Run 1 scored {first[0]:.4g}, {far}")
+    else:
+        assert run.error == f"its score of {first[0]:.4g} is beyond 1e+150, so the run was not used"
+    assert np.isfinite([run.estimated_score for run in tuner.history]).all()
+    assert np.isfinite(tuner.total_cost)
+    assert str(tuner.result())
+
+
 def test_random_histories_of_extreme_numbers_never_raise() -> None:
     rng = random.Random(1)
     spaces: list[dict[str, Any]] = [
@@ -87,7 +112,7 @@ def _no_notes(problem: Any, run: Any, number: int, told: Any) -> list[Any]:
 
 def test_a_program_with_an_extreme_score_can_be_reported_and_resumed(tmp_path: Path) -> None:
     toml = TOML.replace("score_range = [0.3, 1.0]\ncost_range = [0.1, 0.3]\n", "")
-    path = write_job(tmp_path, toml, '#!/bin/sh\necho "{\\"score\\": 1e300, \\"cost\\": 0}"\n')
+    path = write_job(tmp_path, toml, '#!/bin/sh\necho "{\\"score\\": 1e140, \\"cost\\": 0}"\n')
     ending = tune(path)
     assert ending.stop is not None
     assert len(read_run(path).history) == len(ending.tuner.history)

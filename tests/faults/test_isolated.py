@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.faults import bad_trainings as bad
+from tests.faults.scripts import all_ended, script, stopped_twice, waited_for
 
 import autobct
 from autobct.run import processes
@@ -164,50 +164,6 @@ def test_what_isolate_and_output_may_be() -> None:
         Isolation(output=7)  # type: ignore[arg-type]
 
 
-SCRIPT = """
-import pathlib, signal, sys, time
-import autobct
-
-def stay(*_):
-    pathlib.Path(sys.argv[1]).joinpath("asked").touch()
-    time.sleep(4)
-    pathlib.Path(sys.argv[1]).joinpath("stayed").touch()
-
-def train(params):
-    pathlib.Path(sys.argv[1]).joinpath("begun").touch()
-    if params["x"] != 0.5:
-        if sys.argv[2] == "stubborn":
-            signal.signal(signal.SIGTERM, stay)
-        pathlib.Path(sys.argv[1]).joinpath("second").touch()
-        time.sleep(300)
-    return 1 - (params["x"] - 0.3) ** 2, 1.0
-
-GUARD
-    result = autobct.tune(train, {"x": autobct.Float(0, 1)}, price=1e-4, isolate=True)
-    print(len(result.history), result.why)
-"""
-
-
-def script(folder: Path, how: str, guard: str = 'if __name__ == "__main__":') -> subprocess.Popen[str]:
-    path = folder / "tune_it.py"
-    path.write_text(SCRIPT.replace("GUARD", guard))
-    return subprocess.Popen(
-        [sys.executable, str(path), str(folder), how],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-
-
-def waited_for(path: Path) -> None:
-    end = time.monotonic() + 60
-    while not path.exists() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert path.exists()
-
-
 def test_ctrl_c_ends_the_training_and_returns_what_there_is(tmp_path: Path) -> None:
     with script(tmp_path, "polite") as process:
         waited_for(tmp_path / "second")
@@ -218,11 +174,7 @@ def test_ctrl_c_ends_the_training_and_returns_what_there_is(tmp_path: Path) -> N
 
 def test_ctrl_c_twice_does_not_wait_for_a_training_that_will_not_end(tmp_path: Path) -> None:
     with script(tmp_path, "stubborn") as process:
-        waited_for(tmp_path / "second")
-        process.send_signal(signal.SIGINT)
-        waited_for(tmp_path / "asked")
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = stopped_twice(process, tmp_path)
     assert out == "1 Interrupted after 1 run.\n", err
     assert not (tmp_path / "stayed").exists()
 
@@ -243,10 +195,7 @@ def test_the_death_of_the_tuner_ends_the_training(tmp_path: Path) -> None:
         found = [process_.pid for process_ in processes.family(process.pid, None)]
         process.kill()
         process.communicate()
-    end = time.monotonic() + 30
-    while any(processes._stat(str(pid)) for pid in found) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert not any(processes._stat(str(pid)) for pid in found)
+    assert all_ended(found, within=30.0)
 
 
 def test_a_training_that_cannot_be_imported_there_ends_the_tuning(monkeypatch: pytest.MonkeyPatch) -> None:

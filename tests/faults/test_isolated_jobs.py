@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.faults import bad_trainings as bad
-from tests.faults.test_isolated import SCRIPT, SPACE, waited_for
+from tests.faults.scripts import all_ended, script, stopped_twice, waited_for
 
 import autobct
 from autobct.run import processes
@@ -21,6 +19,8 @@ from autobct.tuning.asked import Alone
 from autobct.tuning.isolation import Isolation
 from autobct.tuning.training import Measured, Times, Training, TrainingError, summed_up
 
+SPACE = {"x": autobct.Float(0, 1)}
+SEVERAL = "isolate=True, n_jobs=3, callbacks=[told]"
 GUARD = """
 def told(tuner, event):
     if isinstance(event, autobct.Run):
@@ -78,22 +78,9 @@ def test_each_has_its_share_of_the_cores(tmp_path: Path, monkeypatch: pytest.Mon
     assert [path.read_text() for path in sorted(tmp_path.glob("*/stdout.txt"))] == ["3\n", "3\n"]
 
 
-def script(folder: Path, how: str) -> subprocess.Popen[str]:
-    path = folder / "tune_it.py"
-    path.write_text(SCRIPT.replace("GUARD", GUARD).replace("isolate=True", "isolate=True, n_jobs=3, callbacks=[told]"))
-    return subprocess.Popen(
-        [sys.executable, str(path), str(folder), how],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
-
-
 @pytest.mark.skipif(not processes.LINUX, reason="only Linux tells which processes belong to another")
 def test_ctrl_c_ends_all_trainings_and_returns_what_there_is(tmp_path: Path) -> None:
-    with script(tmp_path, "polite") as process:
+    with script(tmp_path, "polite", GUARD, SEVERAL) as process:
         waited_for(tmp_path / "told")
         waited_for(tmp_path / "second")
         below = [one.pid for one in processes.family(process.pid, None) if one.pid != process.pid]
@@ -101,17 +88,13 @@ def test_ctrl_c_ends_all_trainings_and_returns_what_there_is(tmp_path: Path) -> 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert out == "1 Interrupted after 1 run.\n", err
-    assert not any(processes._stat(str(pid)) for pid in below)
+    assert all_ended(below)
 
 
 def test_ctrl_c_twice_does_not_wait_for_trainings_that_will_not_end(tmp_path: Path) -> None:
-    with script(tmp_path, "stubborn") as process:
+    with script(tmp_path, "stubborn", GUARD, SEVERAL) as process:
         waited_for(tmp_path / "told")
-        waited_for(tmp_path / "second")
-        process.send_signal(signal.SIGINT)
-        waited_for(tmp_path / "asked")
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = stopped_twice(process, tmp_path)
     assert out == "1 Interrupted after 1 run.\n", err
     assert not (tmp_path / "stayed").exists()
 

@@ -85,7 +85,7 @@ def test_hopeless_candidates_see_two_folds_and_the_best_is_the_same() -> None:
 @pytest.fixture
 def one_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fitting takes a millisecond of scikit-learn's clock, and scoring another one, however busy the machine is."""
-    clock = SimpleNamespace(time=map(0.001.__mul__, itertools.count()).__next__)
+    clock = SimpleNamespace(time=map((0.001).__mul__, itertools.count()).__next__)
     monkeypatch.setattr("sklearn.model_selection._validation.time", clock)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from autobct.run.ending import Ending
 from autobct.run.job import Job
 from autobct.run.journal import read_journal
-from autobct.run.session import Ending, tune_program
+from autobct.run.session import tune_program
 from autobct.tuning.progress import Listeners
 
 TRAIN = """#!/bin/sh

@@ -44,6 +44,7 @@ class Follower:
         self._space = space
         self._reader: Reader | None = None
         self._runs: tuple[Run, ...] = ()
+        self._mended: tuple[int, ...] = ()
         self._start = Stand(0, start)
         self._stands: deque[Stand] = deque([self._start], maxlen=_SNAPSHOTS)
         self._last: tuple[Trials, Decision] | None = None
@@ -60,7 +61,7 @@ class Follower:
 
     def standing(self, seen: Trials, *, deciding: bool = True) -> Tuner:
         """A tuner of its own that knows all of this.  deciding: search for candidates, once for all decisions."""
-        followed = self._followed(seen.runs)
+        followed = self._followed(seen.runs, seen.mended)
         if deciding:
             _ = followed.candidates
         tuner = followed.twin()
@@ -74,10 +75,11 @@ class Follower:
         decision = self.standing(seen).peek()
         return self._as_others(decision) if self._others and isinstance(decision, Train) else decision
 
-    def _followed(self, runs: tuple[Run, ...]) -> Tuner:
+    def _followed(self, runs: tuple[Run, ...], mended: tuple[int, ...]) -> Tuner:
         """A tuner after these runs, from the longest beginning that is known."""
-        pairs = zip(runs, self._runs, strict=False)
-        same = next((n for n, (new, old) in enumerate(pairs) if new is not old), min(len(runs), len(self._runs)))
+        same = _alike(runs, self._runs)
+        if mended != self._mended:
+            same, self._mended = min(same, *(number - 1 for number in {*mended} ^ {*self._mended})), mended
         while self._stands and self._stands[-1].runs > same:
             self._stands.pop()
         if not self._stands:
@@ -92,6 +94,8 @@ class Follower:
         expected = run_at(memory, run.control) if self._others and memory.best is not None else None
         tuner.admit(run.control)
         tuner.replay([learnable(tuner, run)])
+        if stand.runs + 1 in self._mended:
+            tuner.forgive()
         return Stand(stand.runs + 1, tuner, expected)
 
     def _as_others(self, decision: Train) -> Decision:
@@ -119,8 +123,17 @@ class Follower:
             )
 
 
+def _alike(one: Sequence[Run], two: Sequence[Run]) -> int:
+    """With how many runs both begin.  Nearly always all of the shorter one, which is looked at first and at once."""
+    size = min(len(one), len(two))
+    if one[:size] == two[:size]:  # a run equals only itself
+        return size
+    return next(n for n in range(size) if one[n] is not two[n])
+
+
 def _same(first: Trials, second: Trials) -> bool:
     """Whether nothing has happened in between; a trial that was read before is the same run."""
     under_way = [[(train.trial, train.control.tobytes()) for train in seen.running] for seen in (first, second)]
     known = len(first.runs) == len(second.runs) and all(a is b for a, b in zip(first.runs, second.runs, strict=True))
-    return known and under_way[0] == under_way[1] and first.outside == second.outside
+    rest = first.outside == second.outside and first.mended == second.mended
+    return known and under_way[0] == under_way[1] and rest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -30,11 +30,18 @@ class Trials:
     runs:    finished trials inside the search space, by number
     outside: cost of those that are not, and how many of these have a value
     running: the other trials that are running, as far as their values are known
+    mended:  after so many of the runs the cause of failures was mended: the last ones in a row are forgiven
     """
 
     runs: tuple[Run, ...]
     running: tuple[Train, ...]
     outside: tuple[float, int]
+    mended: tuple[int, ...] = ()
+
+    @property
+    def mending(self) -> Trials:
+        """The same once the cause of the last failures in a row is mended."""
+        return replace(self, mended=(*self.mended, len(self.runs)))
 
 
 def space_of(given: Space | Mapping[str, Any]) -> Space:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.belief.arrays import Array
+from autobct.tuning.decide.decision import REASONS, Decision, Stop, Train
 from autobct.tuning.space.space import Space
 
 ROUNDING = 1e-9
@@ -52,6 +53,8 @@ def _train(data: Mapping[str, Any], space: Space) -> Train:
 
 def _stop(data: Mapping[str, Any], space: Space) -> Stop:
     fields = _fields(Stop, data, space)
+    if fields.get("reason") not in REASONS:
+        raise CodecError("a reason to stop is not known")
     best = fields.get("best_alternative")
     return Stop(**{**fields, "best_alternative": None if best is None else _train(best, space)})
 
@@ -63,11 +66,18 @@ def _fields(kind: type, data: Mapping[str, Any], space: Space) -> dict[str, Any]
     fields = {**missing, **{key: value for key, value in data.items() if key in known}}
     try:
         if "control" in fields:
-            fields["control"] = np.array(fields["control"], dtype=float)
+            fields["control"] = _in_the_cube(np.array(fields["control"], dtype=float))
             fields["params"] = space.params(fields["control"])
     except (TypeError, ValueError) as error:
         raise CodecError(str(error)) from None
     return fields
+
+
+def _in_the_cube(control: Array) -> Array:
+    """A control as it is; a number that no control has would only fail later, and elsewhere."""
+    if not np.all((control >= -ROUNDING) & (control <= 1.0 + ROUNDING)):
+        raise CodecError("a control is not in the unit cube")
+    return control
 
 
 def _plain(value: Any) -> Any:

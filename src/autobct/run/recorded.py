@@ -81,10 +81,17 @@ def read_run(path: str | Path) -> RecordedRun:
         history=again.tuner.history,
         decisions=again.decisions,
         finished=again.stopped is not None,
-        versions=dict(records[0]["versions"]),
+        versions=_versions(records[0]),
         tuner=again.tuner,
         n_jobs=max((record["waiting"]["free"] for record in records if record.get("waiting")), default=1),
     )
+
+
+def _versions(header: Mapping[str, Any]) -> dict[str, str]:
+    found = header.get("versions")
+    if not isinstance(found, dict) or not all(isinstance(number, str) for number in found.values()):
+        raise JournalError("the journal is inconsistent: it does not say with which versions it was begun")
+    return found
 
 
 def recorded_settings(records: Sequence[Mapping[str, Any]]) -> ProgramSettings:

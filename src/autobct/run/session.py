@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 
 from autobct.maps.store import write_file
 from autobct.run.codec import encoded, same
+from autobct.run.ending import RESULT, Ending
 from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
@@ -26,13 +26,8 @@ from autobct.tuning.history import Note
 from autobct.tuning.jobs import FIRST_ALONE, places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
-from autobct.tuning.settings import versions
 from autobct.tuning.training import the_same_again
-from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline, Left
-
-_RESULT = "result.json"
-CAPS = ("max_runs", "max_cost", "deadline")
 
 FORGIVEN = ("failing", "same failure", "no score")
 """Reasons to stop that say that the params are not the cause."""
@@ -44,26 +39,6 @@ WAIT = 60.0
 """Seconds in which a program that cannot be started may come back."""
 
 _RETRY = 1.0  # seconds between two tries to start it
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ending:
-    """How a tuning ended, for now.  stop: None if it was interrupted."""
-
-    tuner: Tuner
-    decisions: tuple[Decision, ...]
-    stop: Stop | None
-
-    @property
-    def code(self) -> int:
-        """The exit code: 0 not worth it, 1 gave up or could not start, 3 no run finished, 4 a cap, 130 interrupted."""
-        if self.stop is None:
-            return 130
-        if self.tuner.best is None:
-            return 3
-        if self.stop.reason in CAPS:
-            return 4
-        return 1 if self.stop.reason in ("failing", NOT_STARTED) else 0
 
 
 def tune_program(job: Job, heard: Listeners, *, fresh: bool = False, jobs: int = 1) -> Ending:
@@ -147,7 +122,7 @@ class Session:
         told_left = None if left is None else asdict(left)
         more = {} if waiting is None else {"waiting": asdict(waiting)}
         self._journal.add("asked", decision=encoded(decision), left=told_left, charge=charge, **more, at=_now())
-        (self._job.folder / _RESULT).unlink(missing_ok=True)  # that of an earlier stop is not the answer any more
+        (self._job.folder / RESULT).unlink(missing_ok=True)  # that of an earlier stop is not the answer any more
         self._tuner.charge(charge, deciding=self._timed)
         self._made[decision.trial] = decision
         self._heard.tell(self._tuner, decision)
@@ -250,7 +225,7 @@ class Session:
             self._journal.add("stopped", decision=encoded(stop), at=_now())
         self._heard.tell(self._tuner, stop)
         ending = Ending(self._tuner, (*self._decisions, stop), stop)
-        write_file(self._job.folder / _RESULT, _summary(ending))
+        write_file(self._job.folder / RESULT, ending.summary)
         return ending
 
     @property
@@ -276,24 +251,6 @@ class Session:
             cpu=most if settings.measure == "cpu" else math.inf,
             seconds_reason="max_cost" if wall <= until else "deadline",
         )
-
-
-def _summary(ending: Ending) -> bytes:
-    """result.json: what a script wants to know."""
-    best, stop = ending.tuner.best, ending.stop
-    summary = {
-        "params": None if best is None else dict(best.params),
-        "score": None if best is None else best.score,
-        "run": None if best is None else best.trial + 1,
-        "runs": len(ending.tuner.history),
-        "cost": math.fsum(run.cost for run in ending.tuner.history),
-        "total_cost": ending.tuner.total_cost,
-        "reason": None if stop is None else stop.reason,
-        "why": None if stop is None else stop.why,
-        "exit_code": ending.code,
-        "versions": versions(),
-    }
-    return (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _now() -> str:

@@ -18,11 +18,10 @@ from autobct.tuning.model.posterior import Learned, estimated_score, extended, l
 from autobct.tuning.problem import ScaledProblem, deciding_for
 from autobct.tuning.space.hints import begins_at
 from autobct.tuning.space.row_table import Table
-from autobct.tuning.units.ranges import as_it_counts
+from autobct.tuning.units.ranges import LARGEST, as_it_counts
 from autobct.value.simulate import KEPT
 
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
-_LARGEST = 1e150  # cost of a run: what can be squared
 _REMEMBERED = 64  # models that are candidates for being returned, where candidates are renewed
 
 
@@ -155,9 +154,9 @@ class Memory:
 
     def learning(self, run: Run) -> Memory:
         """As `told`; a run with a score that nothing can be learned from, as no number is so large, has failed."""
-        if run.cost > _LARGEST:
-            error = run.error or f"cost {run.cost:.4g} cannot be learned from; it counts as {_LARGEST:g}"
-            run = replace(run, score=None, error=error, cost=_LARGEST)
+        if run.cost > LARGEST:
+            error = run.error or f"cost {run.cost:.4g} cannot be learned from; it counts as {LARGEST:g}"
+            run = replace(run, score=None, error=error, cost=LARGEST)
         try:
             after = self.told(run)
             if run.score is None or _is_finite(after.known.belief):

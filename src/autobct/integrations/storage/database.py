@@ -38,6 +38,19 @@ def opened(storage: Storage) -> RDBStorage:
     return made
 
 
+def existing(storage: Storage) -> RDBStorage:
+    """The storage at an address, to be read only; StorageError if there is none, and none is made."""
+    url = _url(storage)
+    if url.drivername == "sqlite":
+        path = Path(url.database or "")
+        if not path.is_file():
+            raise StorageError(f"there is no database {storage.shown!r}")
+        if not os.access(path, os.R_OK):
+            raise StorageError(f"storage {storage.shown!r}: no permission to read {str(path)!r}")
+        _check_sound(storage, path)
+    return Patience(storage, min(_OPENING, storage.patience))(lambda: _made(storage, url, make=False))
+
+
 def _url(storage: Storage) -> sqlalchemy.URL:
     address = str(storage.address)
     try:
@@ -86,11 +99,16 @@ def _check_sound(storage: Storage, path: Path) -> None:
         raise StorageError(f"the database {storage.shown!r} is damaged, {said[0].splitlines()[-1]}; {there}")
 
 
-def _made(storage: Storage, url: sqlalchemy.URL) -> RDBStorage:
-    """Optuna's storage, its tables made by one process at a time; StorageError if they are of another version."""
+def _made(storage: Storage, url: sqlalchemy.URL, *, make: bool = True) -> RDBStorage:
+    """Optuna's storage, its tables made by one process at a time; StorageError if they are of another version.
+
+    make: whether tables are made where there are none
+    """
     engine = _engine(storage, url)
     try:
         there = _has_tables(engine)
+        if not (there or make):
+            raise StorageError(f"there is no tuning in {storage.shown!r}")
         with contextlib.nullcontext() if there else Turn(engine, "tables", _MAKING).taken():
             made = _optuna(url, there=there or _has_tables(engine))
     finally:

@@ -12,14 +12,16 @@ from typing import Any
 import optuna
 
 from autobct.integrations.storage.shared import Interrupted, SharedTuner, shared
+from autobct.maps.store import write_file
+from autobct.run.ending import RESULT, Ending
 from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import Job
 from autobct.run.journal_replay import run_of, tuner_of
 from autobct.run.process import INTERRUPTED
-from autobct.run.session import Ending
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.decide.standing import is_failing
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
@@ -28,6 +30,7 @@ from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.storage import LateError, Storage
 from autobct.tuning.training import the_same_again
+from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline, Left
 
 
@@ -40,7 +43,12 @@ def tune_program_together(job: Job, storage: Storage, heard: Listeners, *, jobs:
     try:
         with interruptible() as interrupts:
             together = shared(
-                tuner_of(job.settings), storage, settings=defining(job), hurried=lambda: interrupts.count > 0
+                tuner_of(job.settings),
+                storage,
+                settings=defining(job),
+                hurried=lambda: interrupts.count > 0,
+                gave_up=_gave_up,
+                say=lambda note: None,  # said with all other news
             )
             with together as worker:
                 return _Worker(job, worker, heard, interrupts, jobs).go_on()
@@ -52,6 +60,11 @@ def defining(job: Job) -> dict[str, Any]:
     """What makes it this problem and no other; what [env] sets may be secret, so that a fingerprint has to do."""
     told = job.settings.defining
     return {key: _fingerprint(value) if key.startswith("env.") else value for key, value in told.items()}
+
+
+def _gave_up(tuner: Tuner) -> bool:
+    """Whether an earlier call ended as its program failed for every params, as far as anybody could tell."""
+    return is_failing(tuner.memory) or the_same_again(tuner.memory.counted)
 
 
 def _fingerprint(value: Any) -> str:
@@ -72,7 +85,7 @@ class _Worker:
     def go_on(self) -> Ending:
         """Ask, run, tell, until all stop; what is running here then is waited for and counted."""
         if made := len(self._worker.tuner.history):
-            self._note(f"Continuing after {count(made)}.")
+            self._note(" ".join([f"Continuing after {count(made)}.", *self._worker.notes]))
         ended: Stop | None = None
         try:
             while not self._interrupts.count:
@@ -114,6 +127,7 @@ class _Worker:
         started, waited = time.perf_counter(), self._worker.waited
         decision = self._worker.ask(self._left(), self._waiting())
         if isinstance(decision, Train):
+            (self._job.folder / RESULT).unlink(missing_ok=True)  # that of an earlier stop is not the answer any more
             if self._timed:
                 self._worker.charge(time.perf_counter() - started - (self._worker.waited - waited), deciding=True)
             self._heard.tell(self._worker.tuner, decision)
@@ -159,7 +173,10 @@ class _Worker:
 
     def _ended(self, stop: Stop) -> Ending:
         self._heard.tell(self._worker.tuner, stop)
-        return Ending(self._worker.tuner, (*self._worker.decisions, stop), stop)
+        ending = Ending(self._worker.tuner, (*self._worker.decisions, stop), stop)
+        self._job.folder.mkdir(parents=True, exist_ok=True)  # a worker that came after the end has made no run
+        write_file(self._job.folder / RESULT, ending.summary)
+        return ending
 
     def _note(self, text: str) -> None:
         tuner = self._worker.tuner

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,9 +23,11 @@ from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
 from autobct.integrations.storage.turn import Turn
 from autobct.tuning.decide.decision import Decision, Train
+from autobct.tuning.decide.standing import is_failing
 from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
 from autobct.tuning.memory import run_told
+from autobct.tuning.result import count
 from autobct.tuning.storage import LateError, Storage, StorageError
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
@@ -43,10 +46,18 @@ class SharedTuner:
 
     tuner:  the tuner with all runs that were there at the last look, of all workers
     waited: seconds in which this worker waited for others
+    notes:  sentences about what earlier calls have left
     """
 
-    def __init__(self, study: SharedStudy, start: Tuner, reader: ClaimReader, hurried: Callable[[], bool]) -> None:
-        self._study, self._reader, self._hurried = study, reader, hurried
+    def __init__(
+        self,
+        study: SharedStudy,
+        start: Tuner,
+        reader: ClaimReader,
+        hurried: Callable[[], bool],
+        gave_up: Callable[[Tuner], bool],
+    ) -> None:
+        self._study, self._reader, self._hurried, self._gave_up = study, reader, hurried, gave_up
         self._limits = {"max_runs": start.limits.max_runs, "max_cost": start.limits.max_cost}
         self._follower = Follower(start, start.memory.problem.space)
         grace = study.storage.grace
@@ -56,6 +67,8 @@ class SharedTuner:
         self._due = self.waited = 0.0
         self.tuner = start
         self._seen = self._look()
+        self._mended = gave_up(self.tuner)  # another call, so what made the last runs fail is mended
+        self.notes = (_forgiving(self.tuner),) if self._mended else ()
 
     @property
     def decisions(self) -> tuple[Train, ...]:
@@ -110,7 +123,7 @@ class SharedTuner:
         finally:
             _HELD.discard(claim.token)
         self._seen = self._look()
-        return next(run for run in self.tuner.history if run.trial == number)
+        return next(run for run in reversed(self.tuner.history) if run.trial == number)
 
     def charge(self, cost: float, *, deciding: bool = False) -> None:
         """Add a cost that belongs to no run; it is stored with the next run of this worker."""
@@ -142,7 +155,10 @@ class SharedTuner:
 
     def _look(self, *, deciding: bool = False) -> Snapshot:
         """Read the study, and learn what is new in it."""
-        seen = self._reader.read(self._study.trials())
+        return self._follow(self._reader.read(self._study.trials()), deciding=deciding)
+
+    def _follow(self, seen: Snapshot, *, deciding: bool = False) -> Snapshot:
+        """Learn what is new in a study."""
         self.tuner = self._follower.standing(seen.trials, deciding=deciding)
         total, times = seen.charged[0] + self._due, seen.charged[1] + (self._due > 0.0)
         if times:  # their mean is what the next decision is expected to take
@@ -160,9 +176,12 @@ class SharedTuner:
                 return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, ())
             if (stop := self._study.stopped(seen, self._limits)) is not None:
                 return stop
+            mends = self._mended and self._gave_up(self.tuner)
+            if mends:
+                self._follow(replace(seen, trials=seen.trials.mending), deciding=True)
             decision = self.tuner.peek(left, waiting)
             if isinstance(decision, Train):
-                return self._claimed(decision, 0, seen.unheard)
+                return self._claimed(decision, 0, seen.unheard, mends=mends)
             if decision.reason in _LOCAL or self._mine:
                 return decision
             if seen.trials.running:
@@ -171,11 +190,11 @@ class SharedTuner:
                 self._study.stop(decision, seen, self._limits)
             return decision
 
-    def _claimed(self, decision: Train, attempt: int, heard: Sequence[int]) -> Train | None:
+    def _claimed(self, decision: Train, attempt: int, heard: Sequence[int], *, mends: bool = False) -> Train | None:
         """The run, if the claim to it holds."""
         token = secrets.token_hex(8)
         _HELD.add(token)
-        self._study.claim(token, decision, attempt, heard, self._due)
+        self._study.claim(token, decision, attempt, heard, self._due, mends=mends)
         due, self._due = self._due, 0.0
         self._seen = self._look()
         found = self._seen.claims.get(decision.trial)
@@ -185,6 +204,7 @@ class SharedTuner:
             _HELD.discard(token)
             self._due = due
             return None
+        self._mended = self._mended and attempt > 0
         self._mine[decision.trial] = held
         self._heart.begin(held.trial._trial_id)
         return held.decision
@@ -211,6 +231,11 @@ class SharedTuner:
         self.waited += seconds
 
 
+def _forgiving(tuner: Tuner) -> str:
+    runs = tuner.twin().forgive()
+    return f"The last {count(runs)} failed; they are not held against their parameters."
+
+
 @contextlib.contextmanager
 def shared(
     tuner: Tuner,
@@ -218,11 +243,15 @@ def shared(
     *,
     settings: Mapping[str, Any] | None = None,
     hurried: Callable[[], bool] = lambda: False,
+    gave_up: Callable[[Tuner], bool] = lambda tuner: is_failing(tuner.memory),
+    say: Callable[[str], object] = lambda note: warnings.warn(note, RuntimeWarning, stacklevel=4),
 ) -> Iterator[SharedTuner]:
     """Work on a tuning in a database, from its start or from where it is.
 
     tuner:    a new one;  settings: what makes it this problem and no other, by default what the tuner says
     hurried:  true when this worker is to end: it waits for nothing any more
+    gave_up:  whether failures have ended the tuning; another call goes on, and they are not held against their params
+    say:      hears what there is to say of earlier calls
     """
     if tuner.history or tuner.under_way:
         raise ValueError("tuner must be new: its earlier runs would not be stored")
@@ -235,7 +264,9 @@ def shared(
             rerun=storage.on_crash == "rerun",
             timed=bool(tuner.memory.problem.price.unit),
         )
-        worker = SharedTuner(study, tuner, reader, hurried)
+        worker = SharedTuner(study, tuner, reader, hurried, gave_up)
+        for note in worker.notes:
+            say(note)
         worker.start()
         with contextlib.closing(worker):
             yield worker

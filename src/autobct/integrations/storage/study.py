@@ -67,7 +67,7 @@ class SharedStudy:
         study_id = patience(lambda: _study_id(backend, storage.study, direction))
         cached = get_storage(backend)
         study = cls(storage, backend, cached, study_id, problem.space, fingerprint(said), patience)
-        study._check_settings(said)
+        study._check_settings(said, settings_of_tuner(tuner))
         return study
 
     @property
@@ -103,7 +103,9 @@ class SharedStudy:
         values = None if score is None else [score]
         self.patience(lambda: self.backend.set_trial_state_values(claim.trial._trial_id, state, values))
 
-    def claim(self, token: str, decision: Train, attempt: int, heard: Sequence[int], charge: float) -> None:
+    def claim(
+        self, token: str, decision: Train, attempt: int, heard: Sequence[int], charge: float, *, mends: bool = False
+    ) -> None:
         """Claim a run.  token: by which this claim is known, also if it is stored twice."""
         data = {
             "slot": decision.trial,
@@ -114,6 +116,7 @@ class SharedStudy:
             "charge": charge,
             "worker": identity(),
             "problem": self.problem,
+            **({"mends": True} if mends else {}),
         }
         params, distributions = shown_params(self.space, decision)
         template = optuna.trial.create_trial(
@@ -154,15 +157,15 @@ class SharedStudy:
         self.patience(lambda: self.backend.set_study_user_attr(self.study_id, WHY, decision.why))
         self.patience(lambda: self.backend.set_study_user_attr(self.study_id, STOPPED, record))
 
-    def _check_settings(self, settings: dict[str, Any]) -> None:
-        """The same problem, or a study that nobody has begun yet."""
+    def _check_settings(self, settings: dict[str, Any], tuner: dict[str, Any]) -> None:
+        """The same problem, or a study that nobody has begun yet.  tuner: for whoever reads it, what the tuner says."""
         until = time.monotonic() + _SETTLING
         while (before := self._settings()) is None and self.trials() and time.monotonic() < until:
             time.sleep(0.1)
         if before is None and self.trials():
             raise StorageError(f"{self._named} was not made by autobct.tune; {_OTHER}")
         if before is None:
-            record = {"settings": settings, "versions": versions()}
+            record = {"settings": settings, "versions": versions(), "tuner": tuner}
             self.patience(lambda: self.backend.set_study_user_attr(self.study_id, SETTINGS, record))
             before = self._settings() or {}
         if changed := differences(before, settings):

@@ -100,10 +100,10 @@ class Stop:
             of = "before the deadline" if self.reason == "deadline" else f"of {self.reason}"
             left = f"only {max(self.left, 0.0):.3g} is left {of}"
             return f"{head}the cheapest next run may cost up to {self.cheapest:.3g}, and {left}."
-        return head + _REASONS[self.reason]
+        return head + REASONS[self.reason]
 
 
-_REASONS = {
+REASONS = {
     "not worth it": "no further run is worth its price.",
     "nothing to gain": "there is nothing more to gain.",
     "max_runs": "max_runs is reached.",

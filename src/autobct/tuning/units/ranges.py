@@ -51,12 +51,14 @@ FEW = 5
 TOO_WIDE = 1e-3
 """Scores that differ by less than this share of a range tell their own: the smallest spread expected is 0.01."""
 
+LARGEST = 1e150
+"""What can be squared: a range ends there, and so does what a run may cost."""
+
 FAR_OFF = 3.0 * UNKNOWN_SPREAD
 """Of log cost: beyond it the guess from the price was wrong."""
 
 _SMALLEST = 1e-12  # unit of a learned scale, in ranges
 _MARGIN = 0.01  # of a range that was stretched to scores far away
-_LARGEST = 1e150  # what can be squared
 _FIRST = 30  # runs from which a scale is learned: later ones are too near the best to tell of the rest
 _DOUBT = 3.0  # standard deviation of log unit before the spread of the scores is seen
 _FREE = 0.5  # of a run: two may look alike by chance
@@ -88,7 +90,7 @@ def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
     scale = stated.score_scale
     if stated.fixed[0] or not finished:
         return scale
-    seen = np.clip(scale.to_model(np.array([run.score for run in finished], dtype=float)), -_LARGEST, _LARGEST)
+    seen = np.clip(scale.to_model(np.array([run.score for run in finished], dtype=float)), -LARGEST, LARGEST)
     best = float(seen.max())
     other = seen.min() > OTHER_UNITS if stated.score_known else not (0.0 <= best <= 1.0)
     if not other:
@@ -183,7 +185,7 @@ def _score_slip(problem: ScaledProblem, history: Sequence[Run], score: float) ->
     if stated.score_known:
         best, width = (scale.low if problem.direction == "minimize" else scale.high), max(width, scale.unit)
     elif not known:
-        return ""
+        return _too_large(score) if (score < 0.0) == (problem.direction == "minimize") else ""
     else:
         best, width = seen[0], max(width, 1.0)
     better = (best - score) if problem.direction == "minimize" else (score - best)
@@ -200,6 +202,11 @@ def _cost_slip(problem: ScaledProblem, history: Sequence[Run], cost: float) -> s
     largest = max(seen, default=0.0)
     enough = stated is not None or (len(seen) >= _ENOUGH and largest > 0.0)
     return _slip("cost", cost) if enough and cost > FAR_COST * largest and math.isfinite(cost) else ""
+
+
+def _too_large(score: float) -> str:
+    """Of a good score that is not held against others: no range has room for it, and the best for ever."""
+    return "" if abs(score) <= LARGEST else f"its score of {score:.4g} is beyond {LARGEST:g}, so the run was not used"
 
 
 def _slip(what: str, value: float) -> str:

@@ -1,0 +1,155 @@
+"""What a study amounts to, read step by step: the same as read at once, and only what may have changed is looked at."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.trial import FrozenTrial, TrialState
+
+import autobct
+from autobct.integrations._optuna_store import COST
+from autobct.integrations.storage.claims import CLAIM, ERROR, RELEASED, ClaimReader, Snapshot
+from autobct.run.codec import encoded
+from autobct.tuning.space.space import Space
+
+SPACE = Space.of({"x": autobct.Float(0, 1)})
+
+
+class Study:
+    """A study in memory, as some workers make it that finish, fail, die and give up at random."""
+
+    def __init__(self, seed: int) -> None:
+        self.draw, self.trials = random.Random(seed), list[FrozenTrial]()
+        self.reader = reader()
+
+    def step(self) -> None:
+        """One worker looks and does something."""
+        seen = self.reader.read(list(self.trials))
+        if seen.lost and self.draw.random() < 0.7:
+            self.claim(seen.lost[0].slot, seen.lost[0].attempt + 1, ())
+        elif len(seen.open) < 4 and self.draw.random() < 0.6:
+            self.claim(seen.next_slot, 0, seen.unheard)
+            if self.draw.random() < 0.2:  # somebody else at the same moment
+                self.claim(seen.next_slot, 0, seen.unheard)
+        elif seen.made:
+            self.end(self.draw.choice(seen.made).trial.number)
+
+    def claim(self, slot: int, attempt: int, heard: Any) -> None:
+        control = np.array([self.draw.random()])
+        train = autobct.Train(
+            trial=slot,
+            params=SPACE.params(control),
+            control=control,
+            expected_gain=0.1,
+            expected_cost=1.0,
+            price_of_run=0.1,
+            expected_score=0.5,
+            value=0.5,
+            stop_value=None,
+        )
+        data = {"slot": slot, "attempt": attempt, "token": str(len(self.trials)), "decision": encoded(train)}
+        data |= {"heard": list(heard), "charge": self.draw.choice([0.0, 0.1]), "worker": {"host": "h"}, "problem": "p"}
+        trial = optuna.trial.create_trial(state=TrialState.RUNNING, system_attrs={CLAIM: data})
+        trial.number = len(self.trials)
+        self.trials.append(trial)
+
+    def end(self, number: int) -> None:
+        """Another object, as a database gives it."""
+        old, kind = self.trials[number], self.draw.choice(["score", "score", "error", "dead", "released"])
+        state = {"score": TrialState.COMPLETE, "error": TrialState.FAIL}.get(kind, TrialState.PRUNED)
+        trial = optuna.trial.create_trial(
+            state=state,
+            value=self.draw.random() if kind == "score" else None,
+            user_attrs={COST: 0.1 * number, **({ERROR: "no"} if kind == "error" else {})},
+            system_attrs={**old.system_attrs, **({RELEASED: 0.3} if kind == "released" else {})},
+        )
+        trial.number = number
+        self.trials[number] = trial
+
+
+def reader() -> ClaimReader:
+    return ClaimReader(SPACE, "p", rerun=True, timed=True)
+
+
+def told(seen: Snapshot) -> list[Any]:
+    """Everything, as values."""
+    runs = [(run.trial, run.score, run.cost, run.error, run.control.tolist()) for run in seen.trials.runs]
+    of = [[claim.trial.number for claim in claims] for claims in (seen.made, seen.open, seen.lost)]
+    holding = {slot: claim.trial.number for slot, claim in seen.claims.items()}
+    return [runs, of, holding, seen.unheard, seen.trials.outside, seen.charged, seen.trials.mended]
+
+
+def at_once(trials: list[FrozenTrial]) -> list[Any]:
+    """The same by the definition of a claim, from all trials: the lowest number of the highest attempt holds."""
+    data = [trial.system_attrs[CLAIM] for trial in trials]
+    first: dict[tuple[int, int], int] = {}
+    for number, claim in enumerate(data):
+        first.setdefault((claim["slot"], claim["attempt"]), number)
+    holding = {slot: number for (slot, _), number in sorted(first.items())}
+    ended = {slot: n for slot, n in holding.items() if trials[n].state in (TrialState.COMPLETE, TrialState.FAIL)}
+    heard = [slot for (_, attempt), n in sorted(first.items()) if attempt == 0 for slot in data[n]["heard"]]
+    unheard = tuple(slot for slot in sorted(ended) if slot not in heard)
+    running = [n for n, trial in enumerate(trials) if trial.state == TrialState.RUNNING]
+    rest = [n for slot, n in sorted(holding.items()) if slot not in ended]
+    states = [running, [n for n in rest if n in running], [n for n in rest if n not in running]]
+    outcomes = [(slot, trials[ended[slot]]) for slot in (*heard, *unheard)]
+    runs = [
+        (slot, trial.value, trial.user_attrs[COST], trial.user_attrs.get(ERROR), _control(trial))
+        for slot, trial in outcomes
+    ]
+    charges = [data[n]["charge"] for n in first.values() if data[n]["charge"]]
+    released = math.fsum(trials[n].system_attrs.get(RELEASED, 0.0) for n in first.values())
+    return [runs, states, holding, unheard, (released, 0), (math.fsum(charges), len(charges)), ()]
+
+
+def _control(trial: FrozenTrial) -> list[float]:
+    return list(trial.system_attrs[CLAIM]["decision"]["control"])
+
+
+def test_read_step_by_step_is_read_at_once() -> None:
+    for seed in range(5):
+        study = Study(seed)
+        for _ in range(150):
+            study.step()
+            assert told(study.reader.read(study.trials)) == at_once(study.trials)
+        assert len(study.reader.read(study.trials).trials.runs) > 20
+
+
+class Watched(list[FrozenTrial]):
+    """Trials that note which of them are looked at."""
+
+    looked: set[int]
+
+    def __getitem__(self, place: Any) -> Any:
+        self.looked.add(place)
+        return super().__getitem__(place)
+
+    def __iter__(self) -> Iterator[FrozenTrial]:
+        raise AssertionError("all trials are looked at")
+
+
+def test_a_trial_that_has_ended_is_not_looked_at_again() -> None:
+    study = Study(7)
+    for _ in range(300):
+        study.step()
+    seen = study.reader.read(study.trials)
+    again = Watched(study.trials)
+    again.looked = set()
+    assert told(study.reader.read(again)) == told(seen)
+    last = len(study.trials) - 1
+    assert again.looked == {last, *(claim.trial.number for claim in seen.made)}
+    assert len(again.looked) < 10 < last
+
+
+def test_other_trials_are_read_from_the_start() -> None:
+    """As after a study was put back from an older copy."""
+    study = Study(9)
+    for _ in range(200):
+        study.step()
+    before = study.trials[:40]
+    assert told(study.reader.read(before)) == told(reader().read(before))
