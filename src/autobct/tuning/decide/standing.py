@@ -127,12 +127,10 @@ def opinions_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) 
         return ()
     pending, runs = [train.control for train in memory.pending.values()], _telling(memory)
     asked = [surrogate.posterior(problem, runs, pending, candidates.problem.controls) for surrogate in OTHERS]
-    found = tuple(opinion for opinion in asked if opinion is not None)
-    again = [candidates.places[place] for place in memory.finished]
-    again += [candidates.places[place_of(control)] for control in pending]
-    for opinion in found:
-        opinion.gain[again] = 0.0
-    return found
+    made = np.zeros(len(candidates.problem.controls), dtype=bool)
+    made[[candidates.places[place] for place in memory.finished]] = True
+    made[[candidates.places[place_of(control)] for control in pending]] = True
+    return tuple(replace(found, gain=np.where(made, 0.0, found.gain)) for found in asked if found is not None)
 
 
 def _telling(memory: Memory) -> list[Run]:

@@ -29,6 +29,7 @@ REALISED = 0.4
 
 _BEST, _LATEST = 16, 44  # of very many runs the network is shown so many
 _LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which the network is not asked
+_FEW = 5  # finished runs, from which on the network sees the scale of scores without being shown a range
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
 
 _FINISHES = 0.9  # before anything is known
@@ -103,7 +104,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
         scores=scores[chosen],
         costs=costs[chosen],
         price=problem.per_cost,
-        ends=_ends(problem),
+        ends=_ends(problem, int(np.isfinite(scores).sum())),
         guess=_guess(problem),
         widest=1.0,  # the range of scores, stated or as the runs have shown it
     )
@@ -117,11 +118,15 @@ def _few(scores: Array) -> Indices:
     return np.union1d(best, np.arange(len(scores) - _LATEST, len(scores)))
 
 
-def _ends(problem: ScaledProblem) -> tuple[float, float] | None:
-    """The stated range of scores in today's model units, the worse end first."""
+def _ends(problem: ScaledProblem, finished: int) -> tuple[float, float] | None:
+    """The range of scores in today's model units, the worse end first.
+
+    As stated; or, while few runs have finished, as it is assumed so far: after one run alone the network would expect
+    gains of any size.  Later the runs themselves show by how much scores differ.
+    """
     said = problem.stated.scores
     if said is None:
-        return None
+        return (0.0, 1.0) if finished < _FEW else None
     low, high = sorted(float(problem.score_scale.to_model(end)) for end in said)
     return low, high
 
