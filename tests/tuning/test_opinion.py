@@ -50,7 +50,7 @@ def test_it_is_asked_once_a_run_has_finished() -> None:
 @pytest.mark.parametrize("unit", [1.0, 100.0])
 def test_after_one_run_gains_stay_within_the_range_that_is_assumed(unit: float) -> None:
     """Without a stated range: one score alone says nothing of how far others may be from it."""
-    tuner = Tuner(SPACE, price=0.02 * unit, seed=3)
+    tuner = Tuner(SPACE, price=0.1 * unit, seed=3)
     train = tuner.ask()
     assert isinstance(train, Train)
     tuner.tell(train, score=0.95 * unit, cost=1.0)
