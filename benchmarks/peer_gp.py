@@ -18,6 +18,10 @@ from peer_plain import spread
 from scipy.special import erfcx, ndtr
 from tasks import Question, Training, Tuner, best_seen_of
 
+from autobct.tuning.space.parameter import Categorical
+from autobct.tuning.space.space import Space
+from autobct.tuning.space.usual_values import usual_places
+
 Acquisition = Callable[[Array, Array, Array, float], tuple[Array, float]]
 """(mean, sd, price of a run, best seen) -> what to maximise, and the threshold below which it is not worth it."""
 
@@ -52,13 +56,19 @@ def log_gain(z: Array) -> Array:
     return np.where(z > -1.0, exact, density + rest)
 
 
-def gp_tuner(acquisition: Acquisition, initial: int, *, centre: bool = False) -> Tuner:
-    """initial: first trials, of Sobol's sequence;  centre: begin it at the centre instead of anywhere."""
+def gp_tuner(acquisition: Acquisition, initial: int, *, centre: bool = False, usual: bool = False) -> Tuner:
+    """initial: first trials, of Sobol's sequence.
+
+    centre: begin it at the centre instead of anywhere;  usual: with autobct's usual values of well-known parameters
+    """
 
     def tuner(question: Question, train: Training) -> int:
         space, dim = question.space, len(question.space)
         rng = np.random.default_rng([question.seed, 2])
-        points = points_of(space, spread(initial, dim, seed=None if centre else question.seed))
+        uniforms = spread(initial, dim, seed=None if centre else question.seed)
+        if usual:
+            _set_usual(uniforms[0], question)
+        points = points_of(space, uniforms)
         told = [train(params_of(space, point)) for point in points]
         while len(told) < question.cap:
             chosen = _next(question, points, np.array(told), acquisition, rng)
@@ -69,6 +79,14 @@ def gp_tuner(acquisition: Acquisition, initial: int, *, centre: bool = False) ->
         return best_seen_of([score for score, _ in told])
 
     return tuner
+
+
+def _set_usual(uniforms: Array, question: Question) -> None:
+    """The first trial as autobct's would be, as far as names tell."""
+    parameters = list(question.space.values())
+    for which, place in usual_places(Space.of(question.space)):
+        parameter = parameters[which]
+        uniforms[which] = (place + 0.5) / parameter.count if isinstance(parameter, Categorical) else place
 
 
 def _next(

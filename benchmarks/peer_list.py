@@ -65,8 +65,8 @@ def environment(package: str) -> Path:
     return python
 
 
-def _gp(acquisition: Any, initial: int, centre: bool = False) -> Callable[[], Tuner]:
-    return partial(gp_tuner, acquisition, initial, centre=centre)
+def _gp(acquisition: Any, initial: int, centre: bool = False, usual: bool = False) -> Callable[[], Tuner]:
+    return partial(gp_tuner, acquisition, initial, centre=centre, usual=usual)
 
 
 PEERS: dict[str, Entry] = {
@@ -77,6 +77,11 @@ PEERS: dict[str, Entry] = {
         "GP + LogEI per cost and its stop, 2 from the centre", _gp(log_ei_per_cost, 2, True), priced=True
     ),
     "gittins-2": Entry("GP + Gittins index and its stop, 2 initial", _gp(gittins, 2), priced=True),
+    "logei-usual": Entry(
+        "GP + LogEI per cost and its stop, 2 from autobct's usual values",
+        _gp(log_ei_per_cost, 2, True, usual=True),
+        priced=True,
+    ),
     "gittins-centre": Entry("GP + Gittins index and its stop, 2 from the centre", _gp(gittins, 2, True), priced=True),
     "flaml-cfo": Entry("FLAML CFO, its own early stop", partial(_elsewhere, "flaml"), package="flaml"),
     "random": Entry("random search, best k *", lambda: peer_plain.random, hindsight=True),
