@@ -33,7 +33,7 @@ from tasks import LEVELS, autobct_tuner, play
 from autobct.belief.surrogate.network import Network
 from autobct.maps.surrogates import read_surrogate
 from autobct.tuning import problem
-from autobct.tuning.model import opinion
+from autobct.tuning.model import other_surrogates
 from autobct.tuning.space.parameter import Categorical
 from autobct.tuning.space.space import Space
 from autobct.tuning.space.usual_values import usual_places
@@ -61,7 +61,7 @@ def network_for(family: str) -> str:
 
 def using(network: Network) -> None:
     """From now on the learned surrogate of this process is another one."""
-    opinion.shipped_surrogate = lambda: network
+    other_surrogates.shipped_surrogate = lambda: network
 
 
 def calling(names: str) -> None:

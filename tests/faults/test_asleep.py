@@ -98,11 +98,11 @@ def test_of_two_decisions_at_the_same_moment_one_holds(tmp_path: Path, monkeypat
         claim = type(one._study).claim
         faster: list[object] = []
 
-        def overtaken(study: object, *arguments: object) -> None:
+        def overtaken(study: object, *arguments: object, **keywords: object) -> None:
             if not faster:
                 faster.append(None)
                 faster[0] = other.ask()
-            claim(study, *arguments)  # type: ignore[arg-type]
+            claim(study, *arguments, **keywords)  # type: ignore[arg-type]
 
         monkeypatch.setattr(type(one._study), "claim", overtaken)
         mine = one.ask()

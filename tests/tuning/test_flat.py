@@ -11,7 +11,7 @@ from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
 from autobct.tuning import memory as remembered
-from autobct.tuning.model import alarm, opinion, posterior
+from autobct.tuning.model import alarm, feasibility, posterior
 from autobct.tuning.model.posterior import beliefs, learned
 from autobct.tuning.statement import Plan
 from autobct.tuning.units import ranges
@@ -31,7 +31,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
         (alarm, "TELLING", TELLING),
         (posterior, "MOST", 16),
         (posterior, "_BEST", 32),
-        (opinion, "_LOOKED_AT", 30),
+        (feasibility, "_LOOKED_AT", 30),
         (remembered, "_REMEMBERED", 16),
         (ranges, "_HELD", 30),
     ):

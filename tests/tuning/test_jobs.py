@@ -31,7 +31,7 @@ from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Here, WorkerLostError
 from autobct.tuning.jobs import check_jobs, cores, places
 from autobct.tuning.loop import LoopOrder, until_stop
-from autobct.tuning.model.opinion import NetworkSurrogate
+from autobct.tuning.model.other_surrogates import NetworkSurrogate
 from autobct.tuning.progress import Listeners
 from autobct.tuning.training import WorkerError
 from autobct.value.state import variance

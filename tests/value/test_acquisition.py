@@ -14,7 +14,7 @@ from autobct.belief.normal import upsilon
 from autobct.value.acquisition import CHEAP, expected_improvement, expected_price, gittins_index, inverse_loss
 from autobct.value.assessment import Assessment, ByValue, by_ei_per_cost, by_gittins_index, pick
 from autobct.value.lookahead.one_step import one_run_values
-from autobct.value.state import Opinion, State, Terms, keep, run_price, score_gains, stop_value
+from autobct.value.state import RunExpectation, State, Terms, keep, run_price, score_gains, stop_value
 
 
 def boxes(means: list[float], sds: list[float], prices: list[float]) -> State:
@@ -177,7 +177,10 @@ def test_the_best_of_those_worth_it_is_picked_and_else_the_one_with_the_highest_
 
 def test_other_surrogates_count_as_much_as_the_belief() -> None:
     state = keep(boxes([0.5, 0.6], [0.2, 0.1], [0.1, 0.4]), np.array([0]))
-    others = (Opinion(np.array([0.0, 0.3]), np.array([0.2, 0.1])), Opinion(np.array([0.1, 0.2]), np.array([0.4, 0.9])))
+    others = (
+        RunExpectation(np.array([0.0, 0.3]), np.array([0.2, 0.1])),
+        RunExpectation(np.array([0.1, 0.2]), np.array([0.4, 0.9])),
+    )
     terms, three = Terms(1.0, recall=True, overhead=0.01), replace(state, others=others)
     own, price = expected_improvement(state, terms), expected_price(state, terms)
     np.testing.assert_allclose(expected_improvement(three, terms), (own + np.array([0.1, 0.5])) / 3, rtol=1e-12)
@@ -186,6 +189,6 @@ def test_other_surrogates_count_as_much_as_the_belief() -> None:
 
 
 def test_what_is_paid_for_anyway_is_not_charged_for_a_number_either() -> None:
-    opinion = Opinion(np.zeros(3), np.array([0.1, 0.3, 0.5]))
-    charged = opinion.price(Terms(2.0, overhead=0.01, covered=0.1))
+    expected = RunExpectation(np.zeros(3), np.array([0.1, 0.3, 0.5]))
+    charged = expected.price(Terms(2.0, overhead=0.01, covered=0.1))
     np.testing.assert_allclose(charged, [0.01, 0.11, 0.31], rtol=1e-12)  # beyond 2.0 x 0.1, and the overhead always

@@ -66,7 +66,7 @@ class Stated:
     learning:     the default belief is one that learns its scale
     spreads:      candidates are an even spread, and others may be added around the best models
     noise:        standard deviation of one score, in the user's units; None if it is to be learned
-    second:       other surrogates are asked as well;  alone: the user wants the ensemble alone
+    asks_others:  other surrogates are asked as well;  alone: the user wants the ensemble alone
     """
 
     score_scale: Scale
@@ -81,7 +81,7 @@ class Stated:
     learning: bool = False
     spreads: bool = False
     noise: float | None = None
-    second: bool = False
+    asks_others: bool = False
     alone: bool = False
 
     @property
@@ -202,7 +202,7 @@ def problem_of(
         learning=learning,
         spreads=learning and candidates is None and refinable(told_space),
         noise=stated_noise(told.get("score_noise"), learning=learning),
-        second=prior is None and len(tuned(told_space.parameters)) >= _MANY,
+        asks_others=prior is None and len(tuned(told_space.parameters)) >= _MANY,
         alone=learning and prior is not None,
     )
     controls = spread(told_space, hints) if stated.spreads else stated_controls(told_space, candidates)

@@ -79,14 +79,14 @@ class Plan:
 
     policy: of the user's, None for the default;  seed: of all randomness
     search: how many candidates around the best a search looks at, and how often it is refined
-    second: whether decisions ask the learned surrogate as well; simulated tunings, of which there are many, do not
+    asks_others: whether decisions ask other surrogates as well; simulated tunings, of which there are many, do not
     """
 
     policy: Policy | None = None
     limits: Limits = field(default_factory=Limits)
     seed: int = 0
     search: tuple[int, int] = THOROUGH
-    second: bool = True
+    asks_others: bool = True
 
 
 def parted(space: Problem | Space | Mapping[str, Any], keywords: TunerKeywords, caller: str) -> tuple[Problem, Plan]:

@@ -138,7 +138,7 @@ class Tuner(Remembered):
     def position(self, left: Left | None = None, waiting: Waiting | None = None) -> Position:
         """The state of the tuning as the next decision sees it."""
         plan, known = self._plan, self._memory
-        return position_of(known, self.candidates, plan.limits.max_cost, left, waiting, second=plan.second)
+        return position_of(known, self.candidates, plan.limits.max_cost, left, waiting, asks_others=plan.asks_others)
 
     @reading
     def _assess_now(self) -> tuple[Assess, str]:
@@ -246,7 +246,7 @@ class Tuner(Remembered):
 
     def simulation(self) -> Tuner:
         """A twin for simulated tunings: its ranges are fixed, and it has few candidates, some around the best."""
-        memory, plan = self.twin(fixed=True).memory, replace(self._plan, second=False)
+        memory, plan = self.twin(fixed=True).memory, replace(self._plan, asks_others=False)
         if plan.policy is not None:  # it may count on the candidates it was given
             return Tuner.standing(plan, memory)
         return Tuner.standing(*simulation_of(plan, memory))

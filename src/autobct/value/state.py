@@ -108,7 +108,7 @@ class Predictive(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opinion:
+class RunExpectation:
     """A `Predictive` as plain numbers, (G,) each.
 
     gain: expected improvement;  cost: expected cost of a run as it is worth in score, without overhead

@@ -17,12 +17,12 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.excluded import Mask
-from autobct.tuning.model.opinion import REALISED
+from autobct.tuning.model.other_surrogates import REALISED
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.limits import Left
 from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
 from autobct.value.assessment import Assess, Assessment, pick
-from autobct.value.state import Opinion, State
+from autobct.value.state import RunExpectation, State
 
 DOUBTED = 0.25
 """Quantile of what a run is worth over the possible outcomes of those under way.  docs/decisions/pending.md."""
@@ -60,7 +60,7 @@ class Position:
     feasibility: Array | None = None
     to_scores: Callable[[Array], Array] | None = None
     least: float = 0.0
-    others: Callable[[ScaledProblem], tuple[Opinion, ...]] | None = None
+    others: Callable[[ScaledProblem], tuple[RunExpectation, ...]] | None = None
     fantasies: tuple[State, ...] = ()
 
     @property

@@ -17,7 +17,7 @@ from autobct.belief.gaussian import Belief
 from autobct.belief.model import noise_at
 from autobct.tuning.decide.position import Position, assessed
 from autobct.tuning.memory import Memory, place_of
-from autobct.tuning.model.opinion import chances
+from autobct.tuning.model.feasibility import chances
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.parameter import Categorical, Float, Int, tuned
 from autobct.tuning.space.space import Space

@@ -28,12 +28,13 @@ from autobct.tuning.decide.search import Candidates, kept, view
 from autobct.tuning.decide.waiting import Waiting, with_covered
 from autobct.tuning.history import Run
 from autobct.tuning.memory import Memory, place_of
-from autobct.tuning.model.opinion import OTHERS, REALISED, chances
+from autobct.tuning.model.feasibility import chances
+from autobct.tuning.model.other_surrogates import OTHERS, REALISED
 from autobct.tuning.model.posterior import score_at, to_scores
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.limits import Left, Limits
 from autobct.value.assessment import by_ei_per_cost
-from autobct.value.state import Opinion, State, keep
+from autobct.value.state import RunExpectation, State, keep
 
 RESOLUTION = 0.005
 """Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
@@ -73,13 +74,13 @@ def position_of(
     left: Left | None = None,
     waiting: Waiting | None = None,
     *,
-    second: bool = True,
+    asks_others: bool = True,
 ) -> Position:
     """Where we stand, for a decision.
 
     left:     the most that the next run may cost, besides what max_cost leaves
     waiting:  what is running now, where the price is one of waiting
-    second:   whether other surrogates are asked as well, where the default surrogate is
+    asks_others:   whether other surrogates are asked as well, where the default surrogate is
     """
     left = left if max_cost is None else tightest(left, _budget(memory, max_cost))
     state, problem = state_of(memory, candidates), candidates.problem
@@ -97,9 +98,9 @@ def position_of(
         state = state_of(memory, candidates, np.flatnonzero(excluded))
         last = is_last(state, problem, left.amount, allowed)
     chance = None if problem.prior.ensemble is None else chances(problem.space, problem.controls, memory.counted)
-    learned, others = memory.known.evidence, partial(opinions_of, memory, candidates)
-    asked = others(problem) if second else ()
-    state = replace(state, others=asked, realised=1.0 if second and not asked else _realised(problem))
+    learned, others = memory.known.evidence, partial(expectations_of, memory, candidates)
+    asked = others(problem) if asks_others else ()
+    state = replace(state, others=asked, realised=1.0 if asks_others and not asked else _realised(problem))
     return Position(
         problem=problem if waiting is None else with_covered(problem, waiting),
         state=state,
@@ -113,12 +114,12 @@ def position_of(
         feasibility=chance,
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
-        others=others if second else None,
+        others=others if asks_others else None,
         fantasies=_fantasies(memory, candidates, state),
     )
 
 
-def opinions_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -> tuple[Opinion, ...]:
+def expectations_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -> tuple[RunExpectation, ...]:
     """What other surrogates expect at the candidates; they see no use in making a run again.
 
     problem: that of the candidates, or the same at another price
@@ -142,7 +143,7 @@ def _telling(memory: Memory) -> list[Run]:
 
 def _has_others(problem: ScaledProblem) -> bool:
     """Whether other surrogates have a say; they know improvements on the best model, not on the last."""
-    return problem.stated.second and problem.terms.recall
+    return problem.stated.asks_others and problem.terms.recall
 
 
 def _realised(problem: ScaledProblem) -> float:

@@ -105,7 +105,7 @@ def extended(known: Learned, history: Sequence[Run], run: Run) -> tuple[Learned,
 def after(known: Learned, run: Run) -> Learned:
     """What is known after one more run on the same scales; a failure is weak evidence of a score of zero.
 
-    Where the scale is learned a failure says nothing of scores; `opinion.chances` knows where runs fail.
+    Where the scale is learned a failure says nothing of scores; `feasibility` knows where runs fail.
     """
     return _after(known, run, _weighed)
 

@@ -195,4 +195,4 @@ def twin_of(plan: Plan, memory: Memory, price: Price | None, *, fresh: bool, fix
 
 def simulation_of(plan: Plan, memory: Memory) -> tuple[Plan, Memory]:
     """Plan and memory of a tuner with few candidates, some around the best."""
-    return replace(plan, search=SEARCHED, second=False), with_few_candidates(memory)
+    return replace(plan, search=SEARCHED, asks_others=False), with_few_candidates(memory)

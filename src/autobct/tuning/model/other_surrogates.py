@@ -1,4 +1,4 @@
-"""The seam of surrogates: what models other than the belief expect of a run at each candidate, and its feasibility.
+"""Other surrogates than the belief, and what they expect of a run at each candidate.
 
 The belief, an ensemble of surfaces or a Kalman filter, is kept in memory and looked ahead with; it joins them as
 `value.acquisition.BeliefPredictive`.  Expected improvements are averaged, and costs by their geometric mean.
@@ -22,7 +22,7 @@ from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.parameter import Categorical, Int, tuned
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.ranges import FAR_COST
-from autobct.value.state import Opinion
+from autobct.value.state import RunExpectation
 
 REALISED = 0.4
 """Share of the expected improvement that the best-looking of many candidates brings.  docs/decisions/surrogate.md."""
@@ -32,23 +32,20 @@ _LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which 
 _FEW = 5  # finished runs, from which on the network sees the scale of scores without being shown a range
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
 
-_FINISHES = 0.9  # before anything is known
-_SPREAD, _NOISE = 0.25, 0.05  # variances: of the probability over the cube, and of what nothing explains
-_LENGTH = 0.3  # of the unit interval over which one parameter makes a difference
-_LOOKED_AT = 256  # runs that are looked at
-_LOWEST_CHANCE, _HIGHEST = 0.02, 0.99
-_LOG_LEAST = np.log(1e-6)  # of what two runs that differ in one parameter have in common
-
 
 class Surrogate(Protocol):
-    """A model of score and cost that learns from runs."""
+    """A model of score and cost that learns from runs.
+
+    It is asked with the default prior, from two tuned parameters on, where any trained model may be returned.
+    """
 
     def posterior(
         self, problem: ScaledProblem, runs: Sequence[Run], pending: Sequence[Array], controls: Array
-    ) -> Opinion | None:
+    ) -> RunExpectation | None:
         """What it expects of one run at controls (G, p) after some runs; None where it has nothing to go by.
 
-        pending: controls of the runs under way
+        runs have scores and costs in the user's units; what it returns is in model units of score, as
+        `problem.score_observed` and `problem.per_cost` give them.  pending: controls of the runs under way
         """
 
 
@@ -61,7 +58,7 @@ class NetworkSurrogate:
 
     def posterior(
         self, problem: ScaledProblem, runs: Sequence[Run], pending: Sequence[Array], controls: Array
-    ) -> Opinion | None:
+    ) -> RunExpectation | None:
         """As every surrogate."""
         shown = _shown(problem, runs)
         if shown is None or shown.unit < _LOWEST * shown.width:
@@ -72,7 +69,7 @@ class NetworkSurrogate:
         if under_way:
             posterior = NetworkPosterior.after(network, layout, _anticipated(posterior, np.stack(under_way)))
         improvement, cost = posterior.improvement_and_cost(controls)
-        return Opinion(improvement, cost * shown.price)
+        return RunExpectation(improvement, cost * shown.price)
 
 
 OTHERS: tuple[Surrogate, ...] = (NetworkSurrogate(),)
@@ -164,36 +161,3 @@ def plausible_costs(history: Sequence[Run]) -> Array:
     costs = np.array([run.cost for run in history])
     largest = max(run.cost for run in history if run.score is not None)
     return np.where(costs > FAR_COST * max(largest, 1e-300), largest, costs)
-
-
-def chances(space: Space, controls: Array, history: Sequence[Run]) -> Array | None:
-    """Feasibility: probability that a run at each control finishes, (G,); None if none has failed so far.
-
-    Failures have causes, so what failed runs have in common is avoided.  A Gaussian belief about the indicator of
-    success: half of it smooth in all parameters at once, half a sum over them, so that two failures with the same
-    choice of a category are enough to leave that choice alone.  controls: (G, p)
-    """
-    runs = history[-_LOOKED_AT:]
-    if all(run.score is not None for run in runs):
-        return None
-    finished = np.array([run.score is not None for run in runs], dtype=float)
-    tried = np.stack([run.control for run in runs])
-    cov = _alike(space, tried, tried) + _NOISE * np.eye(len(runs))
-    found = _FINISHES + _alike(space, controls, tried) @ np.linalg.solve(cov, finished - _FINISHES)
-    return np.clip(found, _LOWEST_CHANCE, _HIGHEST)
-
-
-def _alike(space: Space, one: Array, two: Array) -> Array:
-    """Covariance of the success at controls (a, p) and (b, p).  (a, b)."""
-    alone, together = np.zeros((len(one), len(two))), np.zeros((len(one), len(two)))
-    for i in space.numeric:
-        exponent = -0.5 * np.square((one[:, None, i] - two[:, i]) / _LENGTH)
-        alone += np.exp(exponent)
-        together += np.maximum(exponent, _LOG_LEAST)
-    for group in map(list, space.groups):
-        shared = one[:, group] @ two[:, group].T
-        alone += shared
-        together += np.log(np.maximum(shared, np.exp(_LOG_LEAST)))
-    count = len(space.numeric) + len(space.groups)
-    # the more parameters, the farther a joint effect reaches in each
-    return np.asarray(0.5 * _SPREAD * (alone / count + np.exp(together / np.sqrt(count))))

@@ -14,11 +14,11 @@ from autobct import Categorical, Float, Int, Train, Tuner
 from autobct.maps.container import MapFileError
 from autobct.maps.surrogates import read_surrogate
 from autobct.tuning.decide import standing
-from autobct.tuning.model import opinion
-from autobct.tuning.model.opinion import REALISED, layout_of
+from autobct.tuning.model import other_surrogates
+from autobct.tuning.model.other_surrogates import REALISED, layout_of
 from autobct.tuning.units.price import parse_price
 from autobct.value.acquisition import expected_improvement, expected_price
-from autobct.value.state import Opinion, run_price
+from autobct.value.state import RunExpectation, run_price
 
 SPACE = {"rate": Float(1e-4, 1.0, log=True), "size": Int(8, 256, log=True), "kind": Categorical(["a", "b"])}
 
@@ -76,9 +76,9 @@ def test_any_number_of_surrogates_are_averaged(monkeypatch: pytest.MonkeyPatch) 
     alone, terms = tuner.position().state, tuner.problem.terms
 
     class Flat:
-        def posterior(self, problem: Any, runs: Any, pending: Any, controls: Any) -> Opinion:
+        def posterior(self, problem: Any, runs: Any, pending: Any, controls: Any) -> RunExpectation:
             assert len(runs) == 2
-            return Opinion(np.full(len(controls), 0.3), np.full(len(controls), 0.02))
+            return RunExpectation(np.full(len(controls), 0.3), np.full(len(controls), 0.02))
 
     monkeypatch.setattr(standing, "OTHERS", (*standing.OTHERS, Flat()))
     state = tuner.position().state
@@ -94,7 +94,7 @@ def test_any_number_of_surrogates_are_averaged(monkeypatch: pytest.MonkeyPatch) 
 def test_it_is_not_asked_where_something_else_was_asked_for(
     keywords: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opinion, "shipped_surrogate", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(other_surrogates, "shipped_surrogate", lambda: pytest.fail("asked"))
     state = tuner_after(1, **keywords).position().state
     assert state.others == ()
     assert state.realised == 1.0
@@ -136,11 +136,11 @@ def test_failed_and_free_runs_are_shown_too() -> None:
 
 def test_of_very_many_runs_the_best_and_the_latest_are_shown() -> None:
     scores = np.array([math.nan if k % 10 == 3 else -abs(k - 20.0) for k in range(500)])
-    few = opinion._few(scores)
+    few = other_surrogates._few(scores)
     assert len(few) <= 60
     assert 20 in few
     assert set(range(456, 500)) <= set(few.tolist())
-    assert list(opinion._few(scores[:60])) == list(range(60))
+    assert list(other_surrogates._few(scores[:60])) == list(range(60))
 
 
 def test_what_is_said_of_parameters_reaches_the_network() -> None:
