@@ -86,7 +86,8 @@ def plain(stream: TextIO) -> Callback:
 def line(tuner: Tuner, event: Event) -> str:
     """An event in words."""
     if isinstance(event, Train | Stop):
-        return event.why.removesuffix(event.note).rstrip()
+        first = isinstance(event, Train) and event.stop_value is None  # what it says is not said elsewhere
+        return event.why if first else event.why.removesuffix(event.note).rstrip()
     if isinstance(event, Note | Alarm):
         return event.text
     total = f"total {tuner.total_cost:.4g}"

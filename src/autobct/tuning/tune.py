@@ -73,8 +73,8 @@ def tune(
     guess:        values that you expect to be good, for some or all parameters: {"learning_rate": 1e-3}
     guess_strength:  weight of the guess: 1 is the default, 0 ignores it, 3 if you are nearly sure
     increases_cost:  names of numeric parameters that make runs more expensive: ["n_estimators"]
-    expect_usual: False if nothing is as usual: parameters of well-known names (learning_rate, max_depth, C, ...) are
-                  not good where they are usually set, the centre of the space is no better than its corners, and
+    expect_usual: False if nothing is as usual: parameters of well-known names (learning_rate, max_depth, ...) are not
+                  good where they are usually set, the centre of the space is no better than its corners, and
                   larger whole numbers are not more expensive
     isolate:      True makes every training in a process of its own, so that a crash, an exhausted memory or a training
                   that forks is a failed run and no more; `Isolation(timeout="10 min", memory="4 GB")` also limits it.

@@ -1,7 +1,8 @@
 """Where well-known models are usually set, by the names of their parameters: the defaults of common libraries.
 
 A name alone says little (`alpha` and `gamma` mean many things), so the names together first tell the kind of model.
-Sizes that mostly make runs expensive (trees, rounds, units) are left to the surrogate, which weighs their cost.
+Sizes that mostly make runs expensive (trees, rounds, units) are left to the surrogate, which weighs their cost, and so
+are models whose usual values depend on the scale of the data, as support vector machines.
 docs/decisions/usual-values.md says what this is worth.
 """
 
@@ -13,8 +14,8 @@ from collections.abc import Collection, Mapping
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
 from autobct.tuning.space.space import Space
 
-Usual = float | str | tuple[str, ...]
-"""A number; 0 and inf for none and unlimited; or a choice by one of its names."""
+Usual = float | str
+"""A number; 0 and inf for none and unlimited; or a choice."""
 
 _RATES = frozenset({"learning_rate", "learning_rate_init", "lr", "eta", "eta0", "shrinkage", "step_size"})
 _TREES = frozenset(
@@ -30,7 +31,6 @@ _NETWORKS = frozenset(
         *("layers", "n_layers", "num_layers", "dropout", "dropout_rate", "max_dropout", "batch_size", "weight_decay"),
     }
 )
-_KERNELS = frozenset({"kernel", "gamma", "coef0", "degree"})
 _DESCENT = frozenset({"l1_ratio", "eta0", "power_t"})
 
 _INNER = 0.1  # how far from the end of its range a value is put that lies beyond it
@@ -65,13 +65,6 @@ _NETWORK: Mapping[str, Usual] = {
     "optimizer": "adam",
 }
 _WITH_MOMENTUM: Mapping[str, Usual] = {**_NETWORK, **dict.fromkeys(_RATES, 1e-2)}
-_MACHINE: Mapping[str, Usual] = {
-    **dict.fromkeys(("c", "cost"), 1.0),
-    "gamma": 0.05,
-    "coef0": 0.0,
-    "degree": 3,
-    "kernel": ("rbf", "radial"),
-}
 _LINEAR: Mapping[str, Usual] = {"alpha": 1e-4, "l1_ratio": 0.15, "power_t": 0.5, **dict.fromkeys(_RATES, 1e-2)}
 
 
@@ -98,8 +91,6 @@ def _values_for(names: Collection[str]) -> Mapping[str, Usual]:
         return _BOOSTED
     if there & _TREES and there & _FORESTS:
         return _FOREST
-    if there & {"c", "cost"} and there & _KERNELS:
-        return _MACHINE
     return _LINEAR if "alpha" in there and there & _DESCENT else {}
 
 
@@ -112,7 +103,7 @@ def _place(parameter: Parameter, name: str, usual: Usual | None) -> float | None
         return None
     if isinstance(parameter, Categorical):
         return _choice(parameter, usual)
-    if isinstance(usual, str | tuple):
+    if isinstance(usual, str):
         return None
     if parameter.low <= usual <= parameter.high:
         return _coordinate(parameter, usual)
@@ -124,11 +115,10 @@ def _place(parameter: Parameter, name: str, usual: Usual | None) -> float | None
 
 
 def _choice(parameter: Categorical, usual: Usual) -> float | None:
-    """The position of the choice that has one of these names, or is this number."""
-    wanted = usual if isinstance(usual, tuple) else (usual,)
+    """The position of the choice that has this name, or is this number."""
     for position, choice in enumerate(parameter.choices):
         same = choice.lower() if isinstance(choice, str) else choice
-        if not isinstance(same, bool) and same in wanted:
+        if not isinstance(same, bool) and same == usual:
             return float(position)
     return None
 
