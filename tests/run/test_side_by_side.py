@@ -165,17 +165,17 @@ def test_a_stored_tuning_with_several_jobs_goes_on_after_a_crash(tmp_path: Path)
             raise Crash
         return train(params)
 
-    settings: Any = {"price": 0.01, "n_jobs": 3, "backend": "threads", "storage": tmp_path}
+    settings: Any = {"price": 0.001, "n_jobs": 3, "backend": "threads", "storage": tmp_path}
     with pytest.raises(Crash):
         autobct.tune(crashing, SPACE, **settings)
-    with stored(autobct.Tuner(SPACE, price=0.01), tmp_path) as between:
+    with stored(autobct.Tuner(SPACE, price=0.001), tmp_path) as between:
         before = len(between.tuner.history)
         assert before >= 2
         assert between.tuner.under_way
     result = autobct.tune(train, SPACE, **settings)
     assert len(result.history) > before
     assert result.n_jobs == 3
-    again = autobct.tune(crashing, SPACE, price=0.01, storage=tmp_path)
+    again = autobct.tune(crashing, SPACE, price=0.001, storage=tmp_path)
     assert again.params == result.params  # nothing is left to run
     assert len(made) < 20
     lines = (tmp_path / "journal.jsonl").read_text().splitlines()
