@@ -6,6 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+pytest.importorskip("ray")
+
 from ray.exceptions import WorkerCrashedError
 
 from autobct import Float, Result, Train, Tuner

@@ -21,7 +21,7 @@ echo "{\\"score\\": 0.$score, \\"cost\\": $2}"
 
 TOML = """
 command = ["./train.sh", "{machine}", "{batch}", "{rate}"]
-price = 0.0001
+price = 0.00001
 [table]
 file = "rows.csv"
 [cost]

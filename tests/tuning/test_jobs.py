@@ -60,7 +60,7 @@ class Shuffled:
 
 def side_by_side(order: list[int], jobs: int = 4, **told: Any) -> tuple[autobct.Result, Shuffled]:
     executor = Shuffled(order)
-    tuner = Tuner(SQUARE, price=0.02, **told)
+    tuner = Tuner(SQUARE, price=0.002, **told)
     return until_stop(Alone(tuner), executor, LoopOrder(hill, jobs=jobs), Listeners([])), executor
 
 
@@ -153,7 +153,7 @@ def test_a_pending_run_tells_as_much_as_a_run_of_the_learned_noise() -> None:
 
 
 def test_one_job_is_the_loop_as_it_was() -> None:
-    alone, inline = tune(hill, SQUARE, price=0.02), side_by_side([], jobs=1)[0]
+    alone, inline = tune(hill, SQUARE, price=0.002), side_by_side([], jobs=1)[0]
     assert [numbers(one) for one in alone.decisions] == [numbers(one) for one in inline.decisions]
 
 
@@ -205,7 +205,7 @@ def test_one_run_comes_first_where_nothing_is_known_of_costs(told: Any, price_of
 def test_runs_under_way_are_finished_and_counted_before_it_stops() -> None:
     heard: list[Any] = []
     executor = Shuffled([])
-    tuner = Tuner(SQUARE, price=0.02)
+    tuner = Tuner(SQUARE, price=0.002)
     result = until_stop(
         Alone(tuner), executor, LoopOrder(hill, jobs=4), Listeners([lambda tuner, event: heard.append(event)])
     )
@@ -259,7 +259,7 @@ def test_a_lost_worker_is_a_failed_run() -> None:
             ended = super().wait()
             return EndedRun(ended.number, error=WorkerLostError("the worker ended")) if ended.number == 1 else ended
 
-    result = until_stop(Alone(Tuner(SQUARE, price=0.02)), Losing([]), LoopOrder(hill, jobs=2), Listeners([]))
+    result = until_stop(Alone(Tuner(SQUARE, price=0.002)), Losing([]), LoopOrder(hill, jobs=2), Listeners([]))
     assert [run.error for run in result.history if run.trial == 1] == ["the worker ended"]
     assert result.score > 0.85
 
@@ -449,7 +449,7 @@ def test_the_price_of_a_wait_is_the_mean_of_what_sticks_out() -> None:
 @pytest.mark.parametrize("prior", ["ensemble", None])
 def test_a_run_beside_longer_ones_is_charged_its_share_of_the_clock(prior: Any) -> None:
     """Whatever is covered: a quarter of its whole price with four jobs, by both surrogates."""
-    tuner = Tuner(SQUARE, price="0.02 per 1s", prior=prior)
+    tuner = Tuner(SQUARE, price="0.002 per 1s", prior=prior)
     tuner.tell(ask_train(tuner), 0.5, 1.0)
     tuner.tell(ask_train(tuner), 0.6, 1.2)
     whole, beside = (tuner.position(None, Waiting(covered, 1, 4)) for covered in (0.0, 50.0))

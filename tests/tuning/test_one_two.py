@@ -163,7 +163,7 @@ def test_the_first_run_is_in_the_middle_or_at_the_guess(space: dict[str, Any]) -
 @pytest.mark.parametrize("space", SPACES.values(), ids=list(SPACES))
 @pytest.mark.parametrize("recall", [True, False], ids=["recall", "last"])
 def test_the_same_history_decides_the_same_to_the_last_bit(space: dict[str, Any], recall: bool) -> None:
-    told: dict[str, Any] = {"price": 0.02, "recall": recall, "seed": 3}
+    told: dict[str, Any] = {"price": 0.002, "recall": recall, "seed": 3}
     tuner = Tuner(space, **told)
     trained, stop = play(tuner, hill)
     assert len(trained) > 1

@@ -137,7 +137,7 @@ def test_every_repeat_gets_the_same_params() -> None:
         seen.append(params)
         return 0.5, 1.0
 
-    tune(train, SQUARE, price=0.01, repeats=2, max_runs=2)
+    tune(train, SQUARE, price=0.001, repeats=2, max_runs=2)
     assert len(seen) == 4
     assert seen[0] == seen[1]
     assert seen[0] is not seen[1]

@@ -204,10 +204,10 @@ def test_a_replayed_history_asks_for_the_same_and_goes_on_the_same(space: dict[s
         u = tuner.problem.space.control(params)
         return float(0.8 - np.square(u - 0.4).mean()), float(1 + u.sum())
 
-    tuner = Tuner(space, price=0.003)
+    tuner = Tuner(space, price=0.0005)
     trained, stop = play(tuner, train)
     assert len(trained) > 2
-    again = Tuner(space, price=0.003)
+    again = Tuner(space, price=0.0005)
     assert [numbers(decision) for decision in replayed(again, tuner.history)] == [numbers(d) for d in trained]
     assert numbers(again.ask()) == numbers(stop)
     np.testing.assert_array_equal(again.belief.score.cov, tuner.belief.score.cov)
