@@ -71,6 +71,8 @@ def test_choices_are_found_by_name() -> None:
     assert "optimizer" not in usual({"units": units, "optimizer": Categorical(["sgd", "adagrad"])})
     flags = {"units": Int(1, 9), "dropout": Categorical([True, False]), "batch_size": Categorical([16, 64, 256])}
     assert usual(flags) == {"batch_size": 64}
+    odd = {"units": Int(1, 9), "activation": Categorical([(1, 2), None, frozenset({3})])}
+    assert usual(odd) == {}
 
 
 def test_a_value_beyond_its_range() -> None:

@@ -117,8 +117,8 @@ def _place(parameter: Parameter, name: str, usual: Usual | None) -> float | None
 def _choice(parameter: Categorical, usual: Usual) -> float | None:
     """The position of the choice that has this name, or is this number."""
     for position, choice in enumerate(parameter.choices):
-        same = choice.lower() if isinstance(choice, str) else choice
-        if not isinstance(same, bool) and same == usual:
+        plain = isinstance(choice, str | int | float) and not isinstance(choice, bool)
+        if plain and (choice.lower() if isinstance(choice, str) else choice) == usual:
             return float(position)
     return None
 
