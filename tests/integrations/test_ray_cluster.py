@@ -126,9 +126,8 @@ def test_runs_side_by_side_are_timed_on_their_workers(address: str) -> None:
         return outcome(params)[0]
 
     events: list[Any] = []
-    found = tune_on_ray(
-        slow, {"x": Float(0, 1)}, price="0.002 per 1s", callbacks=[lambda t, event: events.append(event)]
-    )
+    told: Any = {"price": "0.002 per 1s", "cost_range": (0.1, 1.0)}  # without a range, one comes first
+    found = tune_on_ray(slow, {"x": Float(0, 1)}, callbacks=[lambda t, event: events.append(event)], **told)
     begun = [isinstance(event, autobct.Train) for event in events if isinstance(event, autobct.Train | autobct.Run)]
     assert begun[:3] == [True, True, False]  # the cluster has room for two
     assert all(run.cost >= 0.2 for run in found.history)

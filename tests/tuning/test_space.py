@@ -385,7 +385,7 @@ def test_bad_spaces(space: Any, kind: type[Exception], words: str) -> None:
 @pytest.mark.slow
 def test_a_thousand_choices_are_told_apart_and_a_hundred_thousand_refused() -> None:
     names = [f"choice {k}" for k in range(1000)]
-    tuner = Tuner({"name": Categorical(names), "x": Float(0, 1)}, price=0.01, seed=0)
+    tuner = Tuner({"name": Categorical(names), "x": Float(0, 1)}, price=0.001, seed=0)
     for _ in range(3):
         decision = tuner.ask()
         assert isinstance(decision, Train)
