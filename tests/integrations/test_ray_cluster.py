@@ -270,7 +270,8 @@ def test_a_cluster_that_loses_a_node_mid_run(tmp_path: Path) -> None:
         assert [run.error for run in search.result().history] == [None] * len(grid)
 
         doomed = Doomed(cluster, tmp_path)
-        found = tune_on_ray(doomed.training, {"x": Float(0, 1)}, price=1e-3, concurrent=2)
+        told: Any = {"price": 1e-3, "cost_range": (0.5, 5.0)}  # so that both nodes train from the beginning
+        found = tune_on_ray(doomed.training, {"x": Float(0, 1)}, concurrent=2, **told)
         doomed.killer.join()
         assert doomed.begun.exists()
         assert [run.error for run in found.history] == [None] * len(found.history)
