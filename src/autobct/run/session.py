@@ -243,14 +243,7 @@ class Session:
         """What the program may take while it runs, beside the others under way.  decision: its own, if it is one."""
         settings, others = self._job.settings, [train for _, train in list(self._running.values())]
         total = self._tuner.total_cost + math.fsum(train.expected_cost for train in others if train is not decision)
-        most = math.inf if settings.limits.max_cost is None else max(settings.limits.max_cost - total, 0.0)
-        until = math.inf if self._deadline is None else max(self._deadline.left(), 0.0)
-        wall = most if self._timed else math.inf
-        return Allowance(
-            seconds=min(wall, until),
-            cpu=most if settings.measure == "cpu" else math.inf,
-            seconds_reason="max_cost" if wall <= until else "deadline",
-        )
+        return Allowance.within(settings, total, self._deadline, timed=self._timed)
 
 
 def _now() -> str:

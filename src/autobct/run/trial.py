@@ -22,6 +22,7 @@ from autobct.run.program_settings import Program, ProgramSettings
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.template import as_text, filled, has_all
 from autobct.tuning.decide.decision import Train
+from autobct.tuning.units.limits import Deadline
 
 _PARAMS = "params.json"
 
@@ -37,6 +38,18 @@ class Allowance:
     seconds: float = math.inf
     cpu: float = math.inf
     seconds_reason: str = "deadline"
+
+    @classmethod
+    def within(cls, settings: ProgramSettings, spent: float, deadline: Deadline | None, *, timed: bool) -> Allowance:
+        """What the limits leave.  spent: by all runs, those under way included;  timed: the cost is wall time."""
+        most = math.inf if settings.limits.max_cost is None else max(settings.limits.max_cost - spent, 0.0)
+        until = math.inf if deadline is None else max(deadline.left(), 0.0)
+        wall = most if timed else math.inf
+        return cls(
+            seconds=min(wall, until),
+            cpu=most if settings.measure == "cpu" else math.inf,
+            seconds_reason="max_cost" if wall <= until else "deadline",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,11 +195,4 @@ class _Worker:
         settings = self._job.settings
         others = math.fsum(train.expected_cost for _, train in self._running.values())
         total = self._worker.tuner.total_cost + others
-        most = math.inf if settings.limits.max_cost is None else max(settings.limits.max_cost - total, 0.0)
-        until = math.inf if self._deadline is None else max(self._deadline.left(), 0.0)
-        wall = most if self._timed else math.inf
-        return Allowance(
-            seconds=min(wall, until),
-            cpu=most if settings.measure == "cpu" else math.inf,
-            seconds_reason="max_cost" if wall <= until else "deadline",
-        )
+        return Allowance.within(settings, total, self._deadline, timed=self._timed)

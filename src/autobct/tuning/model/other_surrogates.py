@@ -134,7 +134,7 @@ def _guess(problem: ScaledProblem) -> Array | None:
     places, coordinates = dict((*hints.guess, *hints.by_name)), list[float]()
     if not places:
         return None
-    for position, parameter in enumerate(p for p in problem.space.parameters if p.count != 1):
+    for position, parameter in enumerate(tuned(problem.space.parameters)):
         place = places.get(position)
         if isinstance(parameter, Categorical):
             share = 1.0 / parameter.count
