@@ -20,6 +20,7 @@ Uniform = Callable[..., Tensor]
 
 LOWEST, HIGHEST = 1e-3, 0.3  # a median run in ranges of scores
 _UNTOLD, _EMPTY = 0.5, 0.12
+_SAID, _OTHERWISE = 0.85, 0.12  # how often a guess is known, where the runs begin with it and elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def lesson(task: Pool) -> Lesson:
     grows_known = _known_growth(grows, uniform)
     facts = torch.cat([facts, grows_known[:, :, None]], dim=-1)
     observed = (uniform(1) < 0.4).float()
-    guess, has_guess = _guess(task, place, uniform)
+    guess, has_guess = _guess(task, place, order, uniform)
     zeros = torch.zeros(batch, RUNS, device=device)
     flags = [torch.where(finished, squash((seen - best) / kappa), 0.0) / SCORE_UNIT,
              torch.where(exists, (log_cost - mean).clamp(-8, 8), 0.0) / COST_UNIT,
@@ -142,13 +143,15 @@ def _known_growth(grows: Tensor, uniform: Uniform) -> Tensor:
     return ((true | wrong) & (uniform(1) < 0.15)).float()
 
 
-def _guess(task: Pool, place: Tensor, uniform: Uniform) -> tuple[Tensor, Tensor]:
-    """A setting that a user believes to be good, and whether there is one.  (B, S), (B, 1)."""
+def _guess(task: Pool, place: Tensor, order: Tensor, uniform: Uniform) -> tuple[Tensor, Tensor]:
+    """A setting held to be good, where the runs began or elsewhere, and whether there is one.  (B, S), (B, 1)."""
     points = task.score.shape[1]
     ranks = task.score.argsort(dim=1, descending=True)
     far = (points * uniform(1) ** torch.where(uniform(1) < 0.15, 1.0, 3.0)).long().clamp_max(points - 1)
-    guess = place.gather(1, ranks.gather(1, far)[:, :, None].expand(-1, -1, SLOTS))[:, 0]
-    return guess, uniform(1) < 0.15
+    other = place.gather(1, ranks.gather(1, far)[:, :, None].expand(-1, -1, SLOTS))[:, 0]
+    began = task.guessed[:, None] > 0.5
+    guess = torch.where(began, task.guess.float().gather(1, order), other)
+    return guess, uniform(1) < torch.where(began, _SAID, _OTHERWISE)
 
 
 def _taken(place: Tensor, which: Tensor) -> Tensor:

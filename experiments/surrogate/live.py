@@ -2,8 +2,9 @@
 
     python experiments/surrogate/live.py --out FILE.npz [--seconds 500] [--workers 15]
 
-None of these models is one of the benchmark's.  Every piece has an algorithm, a data set, a measure of its own, and
-some of the algorithm's parameters, each within an interval of its own; a simple tuner trains it, as in `tables`.
+Every piece has an algorithm, a data set, a measure of its own, and some of the algorithm's parameters, each within an
+interval of its own; a simple tuner trains it, as in `tables`.  Models that a family of the benchmark has, too, are left
+out with it (`live_models.TWINS`).
 """
 
 from __future__ import annotations
@@ -27,46 +28,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from cube import params_of, points_of
-from tables import EVEN, FAMILIES, Trail, slots
+from live_models import BROAD, REGRESSION, model_of
+from tables import EVEN, FAMILIES, Trail, guess_of, slots, start_of
 
 from autobct import Categorical, Float, Int
 
 _PATIENCE = 40.0  # seconds for a piece
 _SLOWEST = 0.12  # seconds a training, on average over the first ones
-
-Log = True
-BROAD: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    "tree": {"max_depth": (Int, 1, 25), "min_samples_leaf": (Int, 1, 80, Log), "ccp_alpha": (Float, 1e-6, 0.3, Log),
-             "max_features": (Float, 0.05, 1.0), "splitter": (["best", "random"],)},
-    "extra": {"n_estimators": (Int, 2, 60, Log), "max_depth": (Int, 1, 20), "max_features": (Float, 0.05, 1.0),
-              "min_samples_leaf": (Int, 1, 40, Log), "bootstrap": ([True, False],)},
-    "adaboost": {"n_estimators": (Int, 2, 60, Log), "learning_rate": (Float, 1e-3, 5.0, Log), "depth": (Int, 1, 6)},
-    "gradient": {"n_estimators": (Int, 2, 80, Log), "learning_rate": (Float, 1e-3, 2.0, Log), "max_depth": (Int, 1, 6),
-                 "subsample": (Float, 0.1, 1.0), "min_samples_leaf": (Int, 1, 60, Log)},
-    "bagging": {"n_estimators": (Int, 2, 40, Log), "max_samples": (Float, 0.02, 1.0), "max_features": (Float, 0.1, 1.0),
-                "depth": (Int, 1, 15)},
-    "kernel_ridge": {"alpha": (Float, 1e-6, 1e3, Log), "gamma": (Float, 1e-5, 1e2, Log), "coef0": (Float, 0.0, 2.0),
-                     "kernel": (["rbf", "laplacian", "polynomial", "sigmoid"],)},
-    "polynomial": {"degree": (Int, 1, 3), "components": (Int, 1, 10), "alpha": (Float, 1e-8, 1e6, Log)},
-    "nystroem": {"n_components": (Int, 2, 150, Log), "gamma": (Float, 1e-5, 10.0, Log), "C": (Float, 1e-5, 1e5, Log),
-                 "max_iter": (Int, 2, 100, Log)},
-    "logistic": {"C": (Float, 1e-6, 1e5, Log), "l1_ratio": (Float, 0.0, 1.0), "max_iter": (Int, 1, 120, Log),
-                 "components": (Int, 1, 12)},
-    "hyperplane": {"C": (Float, 1e-6, 1e4, Log), "loss": (["hinge", "squared_hinge"],), "max_iter": (Int, 1, 200, Log),
-                   "intercept_scaling": (Float, 1e-2, 1e2, Log)},
-    "process": {"length": (Float, 1e-2, 1e3, Log), "alpha": (Float, 1e-8, 10.0, Log), "nu": ([0.5, 1.5, 2.5, 9.5],),
-                "height": (Float, 1e-2, 1e2, Log)},
-    "discriminant": {"shrinkage": (Float, 0.0, 1.0), "components": (Int, 1, 12), "degree": (Int, 1, 2)},
-    "clusters": {"n_clusters": (Int, 2, 60, Log), "C": (Float, 1e-5, 1e4, Log), "n_init": (Int, 1, 4),
-                 "max_iter": (Int, 1, 60, Log)},
-    "descent": {"rate": (Float, 1e-4, 30.0, Log), "momentum": (Float, 0.0, 0.99), "width": (Int, 1, 128, Log),
-                "steps": (Int, 3, 300, Log), "batch": (Int, 4, 128, Log), "decay": (Float, 1e-7, 1.0, Log),
-                "start": (Float, 1e-3, 10.0, Log), "activation": (["relu", "tanh", "sigmoid"],)},
-    "descent2": {"rate": (Float, 1e-4, 30.0, Log), "width": (Int, 1, 128, Log), "epochs": (Int, 1, 12),
-                 "dropout": (Float, 0.0, 0.9), "batch": (Int, 4, 128, Log), "decay": (Float, 1e-7, 1.0, Log)},
-}  # fmt: skip
-"""Widest interval of every parameter."""
-REGRESSION = ("kernel_ridge", "polynomial", "process")
+_NO_PROBABILITIES = ("hyperplane", "adaboost", "svc", "sgd", "labels")
 
 
 def narrowed(rng: np.random.Generator, spec: tuple[Any, ...]) -> Any:
@@ -104,7 +73,7 @@ def made_data(rng: np.random.Generator, regression: bool) -> tuple[np.ndarray, .
     from sklearn.preprocessing import StandardScaler
 
     seed = int(rng.integers(1 << 30))
-    rows, columns = int(rng.integers(150, 600)), int(rng.integers(2, 30))
+    rows, columns = int(rng.integers(150, 600) * (2.5 if rng.random() < 0.25 else 1.0)), int(rng.integers(2, 30))
     if regression:
         which = rng.integers(4)
         if which == 0:
@@ -138,115 +107,6 @@ def made_data(rng: np.random.Generator, regression: bool) -> tuple[np.ndarray, .
     return x[:cut], y[:cut], x[cut:], y[cut:]
 
 
-def model_of(algorithm: str, p: dict[str, Any], columns: int) -> Any:
-    """The estimator of a configuration."""
-    from sklearn import (
-        cluster,
-        decomposition,
-        discriminant_analysis,
-        ensemble,
-        gaussian_process,
-        kernel_approximation,
-        kernel_ridge,
-        linear_model,
-        pipeline,
-        preprocessing,
-        svm,
-        tree,
-    )
-
-    def reduced() -> Any:
-        return decomposition.PCA(min(p.pop("components"), columns), random_state=0)
-
-    def cart() -> Any:
-        return tree.DecisionTreeClassifier(max_depth=p.pop("depth"), random_state=0)
-
-    if algorithm == "process":
-        kernels = gaussian_process.kernels
-        kernel = kernels.ConstantKernel(p["height"]) * kernels.Matern(p["length"], nu=p["nu"])
-        return gaussian_process.GaussianProcessRegressor(kernel, alpha=p["alpha"], optimizer=None)
-    if algorithm == "polynomial":
-        return pipeline.make_pipeline(
-            reduced(), preprocessing.PolynomialFeatures(p.pop("degree")), linear_model.Ridge(**p)
-        )
-    if algorithm == "nystroem":
-        feature = kernel_approximation.Nystroem(
-            gamma=p.pop("gamma"), n_components=p.pop("n_components"), random_state=0
-        )
-        return pipeline.make_pipeline(feature, linear_model.LogisticRegression(**p))
-    if algorithm == "logistic":
-        return pipeline.make_pipeline(reduced(), linear_model.LogisticRegression(solver="saga", random_state=0, **p))
-    if algorithm == "discriminant":
-        grown = preprocessing.PolynomialFeatures(p.pop("degree"), include_bias=False)
-        return pipeline.make_pipeline(
-            reduced(), grown, discriminant_analysis.LinearDiscriminantAnalysis(solver="lsqr", **p)
-        )
-    if algorithm == "clusters":
-        found = cluster.KMeans(p["n_clusters"], n_init=p["n_init"], max_iter=p["max_iter"], random_state=0)
-        return pipeline.make_pipeline(found, preprocessing.StandardScaler(), linear_model.LogisticRegression(C=p["C"]))
-    if algorithm in ("descent", "descent2"):
-        return Descent(**p)
-    makers: dict[str, Callable[[], Any]] = {
-        "tree": lambda: tree.DecisionTreeClassifier(random_state=0, **p),
-        "extra": lambda: ensemble.ExtraTreesClassifier(random_state=0, **p),
-        "adaboost": lambda: ensemble.AdaBoostClassifier(cart(), random_state=0, **p),
-        "gradient": lambda: ensemble.GradientBoostingClassifier(random_state=0, **p),
-        "bagging": lambda: ensemble.BaggingClassifier(cart(), random_state=0, **p),
-        "kernel_ridge": lambda: kernel_ridge.KernelRidge(**p),
-        "hyperplane": lambda: svm.LinearSVC(random_state=0, **p),
-    }
-    return makers[algorithm]()
-
-
-class Descent:
-    """A network of one hidden layer by stochastic gradient descent with momentum: diverges where the rate is high."""
-
-    def __init__(self, *, rate: float = 0.1, momentum: float = 0.5, width: int = 16, steps: int = 0, batch: int = 32,
-                 decay: float = 1e-6, start: float = 1.0, activation: str = "relu", epochs: int = 0,
-                 dropout: float = 0.0) -> None:  # fmt: skip
-        self.rate, self.momentum, self.width, self.steps, self.batch = rate, momentum, width, steps, batch
-        self.decay, self.start, self.activation, self.epochs, self.dropout = decay, start, activation, epochs, dropout
-
-    def fit(self, x: np.ndarray, y: np.ndarray) -> Descent:
-        rng = np.random.default_rng(0)
-        self.classes = np.unique(y)
-        target = (y[:, None] == self.classes).astype(float)
-        sizes = [(x.shape[1], self.width), (self.width, len(self.classes))]
-        self.weights = [self.start * rng.standard_normal(s) / np.sqrt(s[0]) for s in sizes]
-        moves = [np.zeros_like(w) for w in self.weights]
-        steps = self.steps or self.epochs * max(1, len(x) // self.batch)
-        for _ in range(min(steps, 400)):
-            at = rng.integers(len(x), size=self.batch)
-            hidden, slope = self._hidden(x[at] @ self.weights[0])
-            mask = (rng.random(hidden.shape) >= self.dropout) / (1.0 - self.dropout)
-            error = (_softmax(hidden * mask @ self.weights[1]) - target[at]) / self.batch
-            grads = [x[at].T @ (error @ self.weights[1].T * slope * mask), (hidden * mask).T @ error]
-            for k in range(2):
-                moves[k] = self.momentum * moves[k] - self.rate * (grads[k] + self.decay * self.weights[k])
-                self.weights[k] = np.clip(self.weights[k] + moves[k], -1e3, 1e3)
-        return self
-
-    def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        return _softmax(self._hidden(x @ self.weights[0])[0] @ self.weights[1])
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return np.asarray(self.classes[self.predict_proba(x).argmax(axis=1)])
-
-    def _hidden(self, inner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if self.activation == "relu":
-            return np.maximum(inner, 0.0), (inner > 0).astype(float)
-        if self.activation == "tanh":
-            hidden = np.tanh(inner)
-            return hidden, 1.0 - hidden**2
-        hidden = 1.0 / (1.0 + np.exp(-np.clip(inner, -50, 50)))
-        return hidden, hidden * (1.0 - hidden)
-
-
-def _softmax(x: np.ndarray) -> np.ndarray:
-    e = np.exp(np.clip(x - x.max(axis=1, keepdims=True), -60, 0))
-    return np.asarray(e / e.sum(axis=1, keepdims=True))
-
-
 class Live:
     """A task that is trained when it is looked at: what `tables.Trail` asks of a task."""
 
@@ -256,7 +116,7 @@ class Live:
         self.data = made_data(rng, algorithm in REGRESSION)
         measures = ["r2", "-rmse", "-mae"] if algorithm in REGRESSION else ["accuracy", "-log loss", "balanced"]
         self.measure = measures[rng.integers(3)]
-        if self.measure == "-log loss" and algorithm in ("hyperplane", "adaboost"):
+        if self.measure == "-log loss" and algorithm in _NO_PROBABILITIES:
             self.measure = "accuracy"
         self.noise = rng.choice([0.0, 0.0, 0.01, 0.05])
         self.spent: list[float] = []
@@ -305,18 +165,20 @@ class Live:
         return -float(np.sqrt(np.mean(error**2)) if self.measure == "-rmse" else np.mean(np.abs(error)))
 
 
-def piece(job: tuple[int, float]) -> dict[str, Any] | None:
+def piece(job: tuple[int, float, tuple[str, ...]]) -> dict[str, Any] | None:
     """One task and the runs that a simple tuner made on it; None if it was too slow or flat."""
-    seed, until = job
+    seed, until, kinds = job
     if time.time() > until:
         return None
     rng = np.random.default_rng([77, seed])
-    algorithm = list(BROAD)[seed % len(BROAD)]
+    algorithm = kinds[seed % len(kinds)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             task = Live(rng, algorithm)
-            trail = Trail(task, rng, np.zeros(len(task.space), dtype=bool), np.zeros(len(task.space)))
+            held = np.zeros(len(task.space), dtype=bool)
+            start = start_of(task.space, rng) if rng.random() < 0.6 else None
+            trail = Trail(task, rng, held, np.zeros(len(task.space)), start)
         except (TimeoutError, ValueError, np.linalg.LinAlgError):
             return None
     scores = trail.scores
@@ -333,7 +195,8 @@ def piece(job: tuple[int, float]) -> dict[str, Any] | None:
         "seen": trail.seen.astype(np.float32), "log_cost": np.log(trail.costs).astype(np.float32),
         "order": trail.order.astype(np.int16), "rounds": trail.rounds.astype(np.int16), "scale": np.float32(scale),
         "c50": np.float32(np.log(np.median(trail.costs[:EVEN]))), "low": np.float32(low), "high": np.float32(high),
-        "family": np.int64(len(FAMILIES) + seed % len(BROAD)), "dim": np.int64(len(task.space)),
+        "family": np.int64(len(FAMILIES) + list(BROAD).index(algorithm)), "dim": np.int64(len(task.space)),
+        **guess_of(task.space, held, trail, place),
     }  # fmt: skip
 
 
@@ -343,10 +206,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=500.0)
     parser.add_argument("--tasks", type=int, default=6000)
     parser.add_argument("--begin", type=int, default=0, help="number of the first task")
+    parser.add_argument("--kinds", nargs="*", choices=list(BROAD), help="of models; all if not given")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     until = time.time() + asked.seconds
-    jobs = [(seed, until) for seed in range(asked.begin, asked.begin + asked.tasks)]
+    jobs = [(seed, until, tuple(asked.kinds or BROAD)) for seed in range(asked.begin, asked.begin + asked.tasks)]
     with multiprocessing.get_context("spawn").Pool(asked.workers) as pool:
         found = [row for row in pool.imap_unordered(piece, jobs, chunksize=1) if row is not None]
     asked.out.parent.mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,7 @@ class Pool:
     scale:     (T,) best known score less the 10th percentile of even points;  c50: (T,) log of the median cost
     low, high: (T,) the range of scores that a user would state
     family:    (T,) -1 for simulated tasks
+    guess:     (T, S) a setting held to be good, as places;  guessed: (T,) 1 where the runs begin with it
     """
 
     place: Tensor
@@ -47,6 +48,8 @@ class Pool:
     low: Tensor
     high: Tensor
     family: Tensor
+    guess: Tensor
+    guessed: Tensor
 
     def __len__(self) -> int:
         return len(self.score)
@@ -71,9 +74,10 @@ def yardsticks(score: Tensor, log_cost: Tensor, even: int) -> tuple[Tensor, Tens
 
 
 def bent(pool: Pool) -> Pool:
-    """Real tasks with their scores bent upwards or downwards, every other one as it is: order stays, shape does not.
+    """Real tasks with their scores bent upwards or downwards and their costs stretched, every other one as it is.
 
-    Between its lowest and highest score a task becomes (exp(a z) - 1) / (exp(a) - 1), beyond them it stays straight.
+    Order stays, shape does not.  Between its lowest and highest score a task becomes (exp(a z) - 1) / (exp(a) - 1),
+    beyond them it stays straight.
     """
     low, high = pool.score.amin(dim=1, keepdim=True), pool.score.amax(dim=1, keepdim=True)
     width = (high - low).clamp_min(1e-9)
@@ -86,10 +90,27 @@ def bent(pool: Pool) -> Pool:
         return inside + (z - z.clamp(0.0, 1.0))
 
     return replace(
-        pool,
+        _stretched(pool),
         score=moved(pool.score),
         seen=moved(pool.seen),
         scale=(1.0 - moved(high - pool.scale[:, None])).clamp_min(1e-6)[:, 0],
         low=moved(pool.low[:, None])[:, 0],
         high=moved(pool.high[:, None])[:, 0],
+    )
+
+
+def _stretched(pool: Pool) -> Pool:
+    """Log costs that differ by less or more, some without most of what every run costs."""
+    cost = pool.log_cost - pool.c50[:, None]
+    factor = torch.where(torch.rand_like(cost[:, :1]) < 0.5, torch.exp(torch.rand_like(cost[:, :1]) - 0.4), 1.0)
+    fixed = 0.9 * torch.rand_like(factor) * (torch.rand_like(factor) < 0.25) * torch.exp(cost.amin(dim=1, keepdim=True))
+
+    def moved(log_cost: Tensor) -> Tensor:
+        return factor * torch.log((torch.exp(log_cost) - fixed).clamp_min(1e-6))
+
+    return replace(
+        pool,
+        log_cost=pool.c50[:, None] + moved(cost),
+        c50=pool.c50 + moved(torch.zeros_like(factor))[:, 0],
+        grows=(pool.grows.float() * factor).half(),
     )

@@ -27,6 +27,8 @@ from surfaces import Table
 from tasks import Task
 
 from autobct import Categorical, Int
+from autobct.tuning.space.space import Space as TuningSpace
+from autobct.tuning.space.usual_values import usual_places
 
 SLOTS, RUNS, ROUNDS, EVEN, NEAR = 24, 38, 5, 96, 24  # as in pool.py, which needs torch
 PIECES = 240  # of a family, at least one of every task
@@ -48,13 +50,14 @@ def piece(job: tuple[str, str, int]) -> dict[str, Any] | None:
         looks = rng.random((24, dim))
         looks[:, ~held] = 0.5
         values = looks[np.argsort(task.true(task.nearest(task.points(looks)))[0])[-int(rng.integers(1, 24))]]
-    trail = Trail(task, rng, held, values)
+    start = start_of(task.space, rng) if rng.random() < 0.6 else None
+    trail = Trail(task, rng, held, values, start)
     order, rounds = trail.order, trail.rounds
     points, scores, costs, seen = trail.points, trail.scores, trail.costs, trail.seen
     if np.ptp(scores) < 1e-6:
         return None
-    keep = [p for p, h in zip(task.space.values(), held, strict=True) if not h]
-    place, facts = slots({n: p for (n, p), h in zip(task.space.items(), held, strict=True) if not h}, points[:, ~held])
+    tuned = {n: p for (n, p), h in zip(task.space.items(), held, strict=True) if not h}
+    place, facts = slots(tuned, points[:, ~held])
     low, high = task.score_range
     return {
         "place": place.astype(np.float16),
@@ -69,8 +72,38 @@ def piece(job: tuple[str, str, int]) -> dict[str, Any] | None:
         "low": np.float32(low),
         "high": np.float32(high),
         "family": np.int64(FAMILIES.index(task.family)),
-        "dim": np.int64(len(keep)),
+        "dim": np.int64(len(tuned)),
+        **guess_of(task.space, held, trail, place),
     }
+
+
+def usual(space: Space) -> list[float | None]:
+    """The usual place of every parameter by its name, None where there is none.  As `usual_places` has them."""
+    places = dict(usual_places(TuningSpace.of(dict(space))))
+    return [places.get(which) for which in range(len(space))]
+
+
+def start_of(space: Space, rng: np.random.Generator) -> np.ndarray | None:
+    """Uniforms (d,) of usual values, and anything of what has none; None where nothing is usual."""
+    places, start = usual(space), rng.uniform(0.25, 0.65, len(space))
+    for which, (place, parameter) in enumerate(zip(places, space.values(), strict=True)):
+        if place is not None:
+            start[which] = (place + 0.5) / parameter.count if isinstance(parameter, Categorical) else place
+    return None if all(place is None for place in places) else np.clip(start, 0.0, 1.0 - 1e-9)
+
+
+def guess_of(space: Space, held: np.ndarray, trail: Trail, place: np.ndarray) -> dict[str, Any]:
+    """The guess that a tuning begins with, as slots (S,), and 1 where it does.
+
+    It is the place of the first run; where that is usual by name, the centre of what has no usual value.
+    """
+    guess, at = place[trail.order[0]].copy(), 0
+    for parameter, known, fixed in zip(space.values(), usual(space), held, strict=True):
+        count = 0 if fixed else parameter.count if isinstance(parameter, Categorical) else 1
+        if trail.usual and known is None and not fixed:
+            guess[at : at + count] = 1.0 / count if isinstance(parameter, Categorical) else 0.0
+        at += count
+    return {"guess": guess.astype(np.float16), "guessed": np.float32(trail.guessed)}
 
 
 def prepared(name: str, data: str) -> None:
@@ -82,22 +115,37 @@ class Trail:
     """The runs of a simple tuner on a task, as `pool` has them.
 
     points: (P, d),  scores, costs, seen: (P,),  order, rounds: (RUNS,)
+    usual: whether it begins with `start`, what is usual;  guessed: with that, or with a place known to be good
     """
 
-    def __init__(self, task: Task, rng: np.random.Generator, held: np.ndarray, values: np.ndarray) -> None:
+    def __init__(
+        self,
+        task: Task,
+        rng: np.random.Generator,
+        held: np.ndarray,
+        values: np.ndarray,
+        start: np.ndarray | None = None,
+    ) -> None:
         self.task, self.rng, self.held, self.values = task, rng, held, values
         self.uniforms = np.zeros((0, len(held)))
         self.points, self.scores = np.zeros((0, len(held))), np.zeros(0)
         self.costs, self.seen = np.zeros(0), np.zeros(0)
         even = rng.random((EVEN, len(held)))
         even[: EVEN // 3] = 0.5 + 0.6 * (even[: EVEN // 3] - 0.5)
-        even[0] = 0.5
+        even[0] = 0.5 if start is None else start
         self._look(even)
+        self.usual, self.guessed = start is not None, start is not None or rng.random() < 0.35
+        guess = 0
+        if start is None:  # the best of one to 32, as somebody knows it who has tuned alike before
+            known = rng.choice(EVEN, int(32.0 ** rng.random()), replace=False)
+            guess = int(known[np.argmax(self.scores[known])])
         runs: list[int] = []
         rounds: list[int] = []
         for number in range(ROUNDS + 1):
             left = np.setdiff1d(np.arange(EVEN), runs)
             key = rng.gumbel(size=len(left)) - (8.0 * rng.random() * self._off_centre(left) if number == 0 else 1.5)
+            if number == 0 and self.guessed:
+                key[guess] = np.inf
             if number > 0:
                 first = len(self.points)
                 self._look(self._around(np.array(runs)))

@@ -21,8 +21,9 @@ import torch
 from benchmark_tasks import FOLDS
 from checkpoints import load, save, ship
 from episodes import lesson
+from live_models import BROAD, TWINS
 from model import BEFORE, COST_BINS, SCORE_BINS, Network
-from pool import Pool, bent, joined
+from pool import SLOTS, Pool, bent, joined
 from simulate import simulated
 from tables import FAMILIES
 from torch import Tensor
@@ -169,7 +170,9 @@ def real_tasks(files: list[Path], device: torch.device) -> Pool:
     parts = []
     for file in files:
         with np.load(file, allow_pickle=False) as stored:
-            parts.append({key: torch.from_numpy(stored[key]) for key in stored.files})
+            part = {key: torch.from_numpy(stored[key]) for key in stored.files}
+        none = torch.zeros(len(part["score"]))
+        parts.append({"guess": none[:, None].half().repeat(1, SLOTS), "guessed": none, **part})
     array = {key: torch.cat([part[key] for part in parts]) for key in parts[0]}
     fails = torch.zeros(array["score"].shape, dtype=torch.half)
     place = array["place"].float()
@@ -177,6 +180,7 @@ def real_tasks(files: list[Path], device: torch.device) -> Pool:
     straight = (place - place.mean(dim=1, keepdim=True)) * (log_cost - log_cost.mean(dim=1, keepdim=True))[:, :, None]
     grows = straight.mean(dim=1) / place.var(dim=1).clamp_min(1e-3) * 2.0
     names = ("place", "facts", "score", "seen", "log_cost", "scale", "c50", "low", "high", "family", "order", "rounds")
+    names += ("guess", "guessed")
     return Pool(**{name: array[name] for name in names}, grows=grows.half(), fails=fails).to(device)
 
 
@@ -186,6 +190,8 @@ def chances(real: Pool, held: tuple[str, ...]) -> Tensor:
     weights = 1.0 / counts[real.family]
     for name in held:
         weights[real.family == FAMILIES.index(name)] = 0.0
+        for twin in (kind for kind, family in TWINS.items() if family == name):
+            weights[real.family == len(FAMILIES) + list(BROAD).index(twin)] = 0.0
     return (weights / weights.sum()).cumsum(dim=0)
 
 
