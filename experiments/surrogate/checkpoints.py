@@ -51,5 +51,15 @@ def ship(file: Path, network: Network, notes: dict[str, str]) -> None:
     file.write_bytes(pack(weights, {"kind": "surrogate", **notes}))
 
 
+def shipped(file: Path) -> Network:
+    """The network of a file that was shipped, to be judged in torch."""
+    from model import Network
+
+    weights, notes = unpack(file.read_bytes())
+    network = Network(**{key: int(notes[key]) for key in ("width", "layers", "heads", "hidden")})
+    network.load_state_dict({name: torch.from_numpy(array.astype(np.float32)) for name, array in weights.items()})
+    return network.eval()
+
+
 def _array(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().float().cpu().numpy()
