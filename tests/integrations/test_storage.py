@@ -148,8 +148,7 @@ def test_a_study_of_another_problem_is_refused(changed: dict[str, Any], named: s
     tuned(Storage(address, study="another"), **changed)  # type: ignore[arg-type]
 
 
-def test_a_study_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.integrations.storage.study._SETTLING", 0.1)
+def test_a_study_of_somebody_else_is_refused(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/run.db"
     study = optuna.create_study(study_name="autobct", storage=address)
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)

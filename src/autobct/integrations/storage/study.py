@@ -7,7 +7,6 @@ import datetime
 import hashlib
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +39,6 @@ SETTINGS = "autobct:settings"
 
 _LIMITS = ("max_runs", "max_cost")
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # in what a function calls itself; another in every process
-_SETTLING = 5.0  # seconds for whoever makes a study to say what it is of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,10 +158,11 @@ class SharedStudy:
 
     def _check_settings(self, settings: dict[str, Any], tuner: dict[str, Any]) -> None:
         """The same problem, or a study that nobody has begun yet.  tuner: for whoever reads it, what the tuner says."""
-        until = time.monotonic() + _SETTLING
-        while (before := self._settings()) is None and self._is_begun() and time.monotonic() < until:
-            time.sleep(0.1)
-        if before is None and self._is_begun():
+        before, begun = self._settings(), False
+        if before is None:
+            begun = self.patience(lambda: self.backend.get_n_trials(self.study_id)) > 0
+            before = self._settings()  # once more: whoever claims a run has stored the settings before
+        if before is None and begun:
             raise StorageError(f"{self._named} was not made by autobct.tune; {_OTHER}")
         if before is None:
             record = {"settings": settings, "versions": versions(), "tuner": tuner}
@@ -173,9 +172,6 @@ class SharedStudy:
             raise StorageError(
                 f"{self._named} is of another problem: {', '.join(changed)} differ{'s' * (len(changed) == 1)}; {_OTHER}"
             )
-
-    def _is_begun(self) -> bool:
-        return self.patience(lambda: self.backend.get_n_trials(self.study_id)) > 0
 
     def _settings(self) -> dict[str, Any] | None:
         record = self.patience(lambda: self.backend.get_study_user_attrs(self.study_id)).get(SETTINGS)
