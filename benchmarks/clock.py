@@ -14,7 +14,7 @@ from unittest import mock
 
 import autobct
 from autobct.tuning.decide import position, standing
-from autobct.tuning.decide.waiting import waiting_for
+from autobct.tuning.decide.waiting import PriceOf, waiting_for
 from autobct.tuning.jobs import places
 
 
@@ -29,7 +29,7 @@ class Rule:
     times:    a run beside others has to gain so many times its price; None where the decision is enough
     """
 
-    price_of: str = "compute"
+    price_of: PriceOf = "compute"
     shared: bool = False
     at_once: bool = False
     quantile: float | None = None
@@ -74,12 +74,11 @@ def on_a_clock(
     A run starts when the tuner decides so and ends after its cost; runs are told in the order in which they end.
     """
     running: list[tuple[float, int, float, autobct.Train, float, float]] = []
-    now, waiting = 0.0, None
+    now = 0.0
     with rule.used():
         while True:
             while len(running) < (jobs if rule.at_once else places(tuner, jobs, rule.price_of)):
-                if rule.price_of == "waiting" and jobs > 1:
-                    waiting = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs)
+                waiting = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs, rule.price_of)
                 decision = tuner.peek(None, waiting)
                 if not isinstance(decision, autobct.Train) or not rule.is_enough(decision, len(running)):
                     break
