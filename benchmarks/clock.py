@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -26,7 +26,8 @@ class Rule:
     at_once:  all jobs start together, whatever is known of costs
     quantile: of what a run is worth over possible outcomes of those under way; None for the one that is used
     believer: runs under way come out as predicted, instead
-    times:    a run beside others has to gain so many times its price; None where the decision is enough
+    times:    a run beside others has to gain so many times its price;  every: any run has to
+    clock:    what a run adds to the wait is charged so many times as well
     """
 
     price_of: PriceOf = "compute"
@@ -34,7 +35,9 @@ class Rule:
     at_once: bool = False
     quantile: float | None = None
     believer: bool = False
-    times: float | None = None
+    times: float = 1.0
+    every: float = 1.0
+    clock: float = 0.0
 
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
@@ -46,9 +49,14 @@ class Rule:
                 changes.enter_context(mock.patch.object(standing, "_fantasies", return_value=()))
             yield
 
-    def is_enough(self, run: autobct.Train, others: int) -> bool:
-        """Whether a run is worth starting beside so many others."""
-        return self.times is None or not others or run.expected_gain >= self.times * run.price_of_run
+    def is_enough(self, run: autobct.Train, others: Sequence[tuple[float, autobct.Train]], now: float) -> bool:
+        """Whether a run is worth starting beside others, each with the moment it began."""
+        if run.stop_value is None:
+            return True
+        covered = max((began + other.expected_cost - now for began, other in others), default=0.0)
+        added = max(0.0, 1.0 - covered / run.expected_cost)
+        needed = (self.times if others else 1.0) * (self.every + self.clock * added)
+        return needed == 1.0 or run.expected_gain >= needed * run.price_of_run
 
 
 RULES = {
@@ -60,6 +68,12 @@ RULES = {
     "worst": Rule(quantile=0.0),
     "believer": Rule(believer=True),
     "believer-twice": Rule(believer=True, times=2.0),
+    "believer-all-1.5": Rule(believer=True, every=1.5),
+    "believer-all-2": Rule(believer=True, every=2.0),
+    "believer-clock-1": Rule(believer=True, clock=1.0),
+    "believer-clock-2": Rule(believer=True, clock=2.0),
+    "all-2": Rule(every=2.0),
+    "waiting-believer": Rule(price_of="waiting", believer=True),
 }
 
 
@@ -78,9 +92,10 @@ def on_a_clock(
     with rule.used():
         while True:
             while len(running) < (jobs if rule.at_once else places(tuner, jobs, rule.price_of)):
-                waiting = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs, rule.price_of)
+                others = [(began, run) for _, _, began, run, _, _ in running]
+                waiting = waiting_for(others, now, jobs, rule.price_of)
                 decision = tuner.peek(None, waiting)
-                if not isinstance(decision, autobct.Train) or not rule.is_enough(decision, len(running)):
+                if not isinstance(decision, autobct.Train) or not rule.is_enough(decision, others, now):
                     break
                 tuner.adopt(decision)
                 score, cost = train(decision.params)
