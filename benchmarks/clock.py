@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
 import autobct
 from autobct.tuning.decide import position, standing
-from autobct.tuning.decide.waiting import waiting_for
+from autobct.tuning.decide.waiting import PriceOf, waiting_for
 from autobct.tuning.jobs import places
 
 
@@ -26,15 +26,18 @@ class Rule:
     at_once:  all jobs start together, whatever is known of costs
     quantile: of what a run is worth over possible outcomes of those under way; None for the one that is used
     believer: runs under way come out as predicted, instead
-    times:    a run beside others has to gain so many times its price; None where the decision is enough
+    times:    a run beside others has to gain so many times its price;  every: any run has to
+    clock:    what a run adds to the wait is charged so many times as well
     """
 
-    price_of: str = "compute"
+    price_of: PriceOf = "compute"
     shared: bool = False
     at_once: bool = False
     quantile: float | None = None
     believer: bool = False
-    times: float | None = None
+    times: float = 1.0
+    every: float = 1.0
+    clock: float = 0.0
 
     @contextlib.contextmanager
     def used(self) -> Iterator[None]:
@@ -46,9 +49,14 @@ class Rule:
                 changes.enter_context(mock.patch.object(standing, "_fantasies", return_value=()))
             yield
 
-    def is_enough(self, run: autobct.Train, others: int) -> bool:
-        """Whether a run is worth starting beside so many others."""
-        return self.times is None or not others or run.expected_gain >= self.times * run.price_of_run
+    def is_enough(self, run: autobct.Train, others: Sequence[tuple[float, autobct.Train]], now: float) -> bool:
+        """Whether a run is worth starting beside others, each with the moment it began."""
+        if run.stop_value is None:
+            return True
+        covered = max((began + other.expected_cost - now for began, other in others), default=0.0)
+        added = max(0.0, 1.0 - covered / run.expected_cost)
+        needed = (self.times if others else 1.0) * (self.every + self.clock * added)
+        return needed == 1.0 or run.expected_gain >= needed * run.price_of_run
 
 
 RULES = {
@@ -60,6 +68,12 @@ RULES = {
     "worst": Rule(quantile=0.0),
     "believer": Rule(believer=True),
     "believer-twice": Rule(believer=True, times=2.0),
+    "believer-all-1.5": Rule(believer=True, every=1.5),
+    "believer-all-2": Rule(believer=True, every=2.0),
+    "believer-clock-1": Rule(believer=True, clock=1.0),
+    "believer-clock-2": Rule(believer=True, clock=2.0),
+    "all-2": Rule(every=2.0),
+    "waiting-believer": Rule(price_of="waiting", believer=True),
 }
 
 
@@ -74,14 +88,14 @@ def on_a_clock(
     A run starts when the tuner decides so and ends after its cost; runs are told in the order in which they end.
     """
     running: list[tuple[float, int, float, autobct.Train, float, float]] = []
-    now, waiting = 0.0, None
+    now = 0.0
     with rule.used():
         while True:
             while len(running) < (jobs if rule.at_once else places(tuner, jobs, rule.price_of)):
-                if rule.price_of == "waiting" and jobs > 1:
-                    waiting = waiting_for([(began, run) for _, _, began, run, _, _ in running], now, jobs)
+                others = [(began, run) for _, _, began, run, _, _ in running]
+                waiting = waiting_for(others, now, jobs, rule.price_of)
                 decision = tuner.peek(None, waiting)
-                if not isinstance(decision, autobct.Train) or not rule.is_enough(decision, len(running)):
+                if not isinstance(decision, autobct.Train) or not rule.is_enough(decision, others, now):
                     break
                 tuner.adopt(decision)
                 score, cost = train(decision.params)

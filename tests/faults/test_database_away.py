@@ -6,17 +6,20 @@ import shutil
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.storages import RDBStorage
 from tests.faults import postgres
 from tests.faults.replayed import check_every_decision
 from tests.faults.work import SPACE, outcome, said, settings, start, trained, undisturbed, wait_for
 
 import autobct
 from autobct import Storage, StorageError
+from autobct.integrations.storage import shared
 from autobct.integrations.storage.database import opened
 
 
@@ -61,6 +64,36 @@ def opened_at_once(address: str, count: int = 6) -> None:
 
 def test_workers_that_start_at_the_same_moment(tmp_path: Path) -> None:
     opened_at_once(f"sqlite:///{tmp_path}/run.db")
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_a_worker_that_begins_while_another_opens_the_study(
+    moment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One stores the settings and claims a run just before any of the reads with which another one begins."""
+    address, reads = f"sqlite:///{tmp_path}/run.db", list[str]()
+
+    def one_run(score: float) -> int:
+        with shared(autobct.Tuner(SPACE, **settings(3)), Storage(address)) as worker:
+            decision = worker.ask()
+            assert isinstance(decision, autobct.Train)
+            return worker.tell(decision, score, 1.0).trial
+
+    def interrupted(name: str) -> Callable[..., Any]:
+        read = getattr(RDBStorage, name)
+
+        def reading(*arguments: Any, **options: Any) -> Any:
+            reads.append(name)
+            if len(reads) == moment + 1:
+                assert one_run(0.5) == 0
+            return read(*arguments, **options)
+
+        return reading
+
+    for name in ("get_study_user_attrs", "_get_trials"):
+        monkeypatch.setattr(RDBStorage, name, interrupted(name))
+    assert one_run(0.6) == 1
+    assert len(reads) > 2 * moment
 
 
 @pytest.mark.slow

@@ -20,6 +20,10 @@ def test_random_tunings_go_well(first: int) -> None:
     assert all(one.runs >= 1 for one in outcomes)
 
 
+def test_a_range_far_too_wide_with_a_diverged_score_in_it_is_no_runaway() -> None:
+    assert played(drawn(796)).trouble == ""
+
+
 def test_the_harness_sees_trouble() -> None:
     """A policy that warns is noticed, and one that says NaN."""
     case = drawn(3, RUNS)

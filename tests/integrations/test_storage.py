@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from tests.faults.work import SPACE, outcome, settings, trained, undisturbed
 
 import autobct
 from autobct import Float, Int, Storage, StorageError
+from autobct.integrations.storage import shared
 from autobct.integrations.storage.patience import Patience
+from autobct.tuning.decide.search import Candidates
 from autobct.tuning.storage import masked, without_secrets
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -145,8 +148,7 @@ def test_a_study_of_another_problem_is_refused(changed: dict[str, Any], named: s
     tuned(Storage(address, study="another"), **changed)  # type: ignore[arg-type]
 
 
-def test_a_study_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.integrations.storage.study._SETTLING", 0.1)
+def test_a_study_of_somebody_else_is_refused(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/run.db"
     study = optuna.create_study(study_name="autobct", storage=address)
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
@@ -234,3 +236,16 @@ def test_an_outcome_that_cannot_be_stored_is_no_failed_run(tmp_path: Path, monke
         with pytest.raises(StorageError, match=r"the database is away; run 1 \(score .*, cost .*\) is not stored"):
             tuned(address)
     assert outcome(tuned(address)) == outcome(undisturbed(3))
+
+
+def test_neither_trials_nor_candidates_are_kept_after_their_run(tmp_path: Path) -> None:
+    """A worker remembers its runs, below 2 kB each.  A trial of Optuna is 10 kB, the candidates of a decision 500."""
+    tuner = autobct.Tuner(SPACE, **settings(12))
+    with shared(tuner, Storage(f"sqlite:///{tmp_path}/run.db")) as worker:
+        while isinstance(decision := worker.ask(), autobct.Train):
+            worker.tell(decision, *trained(dict(decision.params)))
+        gc.collect()
+        things = gc.get_objects()
+        assert len(worker.tuner.history) == 12
+        assert [thing.number for thing in things if isinstance(thing, optuna.trial.FrozenTrial)] == []
+        assert sum(isinstance(thing, Candidates) for thing in things) <= 3

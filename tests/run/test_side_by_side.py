@@ -122,7 +122,7 @@ def test_a_price_of_waiting_in_the_file(tmp_path: Path) -> None:
     path = write_job(tmp_path, timed.replace("cost_range = [0.1, 0.3]\n", ""))
     assert tune(path, jobs=2).code == 0
     asked = [record for record in read_journal(path.with_suffix(".run") / "journal.jsonl") if record["kind"] == "asked"]
-    assert asked[0]["waiting"] == {"covered": 0.0, "free": 2, "jobs": 2}
+    assert asked[0]["waiting"] == {"covered": 0.0, "free": 2, "jobs": 2, "price_of": "waiting"}
     assert asked[1]["waiting"]["covered"] > 0.0
     assert tune(path, jobs=2).code == 0  # all decisions are found the same
     result = read_run(path).result()

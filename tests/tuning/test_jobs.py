@@ -494,11 +494,12 @@ def test_what_is_running_covers_until_its_last_run_is_expected_to_end() -> None:
     trains = [ask_train(tuner), ask_train(tuner)]
     costs = [train.expected_cost for train in trains]
     begun = list(zip((100.0, 100.2), trains, strict=True))
-    found = waiting_for(begun, 100.3, 4)
+    found = waiting_for(begun, 100.3, 4, "waiting")
+    assert found is not None
     assert found.covered == pytest.approx(max(costs[0] - 0.3, costs[1] - 0.1, 0.0))
     assert found.free == 2
-    assert waiting_for(begun, 1e6, 2) == Waiting(0.0, 1, 2)
-    assert waiting_for([], 0.0, 4) == Waiting(0.0, 4, 4)
+    assert waiting_for(begun, 1e6, 2, "waiting") == Waiting(0.0, 1, 2)
+    assert waiting_for([], 0.0, 4, "waiting") == Waiting(0.0, 4, 4)
 
 
 def test_waiting_counts_seconds_so_train_may_not_return_a_cost() -> None:
@@ -511,8 +512,8 @@ def runs_on_a_clock(price_of: str) -> int:
     tuner, running, now = Tuner(SQUARE, price="0.02 per 0.2s", max_runs=30), list[tuple[float, float, Train]](), 0.0
     while True:
         while len(running) < places(tuner, 4, price_of):
-            waiting = waiting_for([(began, train) for _, began, train in running], now, 4)
-            decision = tuner.ask(None, waiting if price_of == "waiting" else None)
+            waiting = waiting_for([(began, train) for _, began, train in running], now, 4, price_of)
+            decision = tuner.ask(None, waiting)
             if not isinstance(decision, Train):
                 break
             running.append((now + 0.1 + 0.2 * decision.control[0], now, decision))

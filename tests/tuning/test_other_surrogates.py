@@ -100,6 +100,19 @@ def test_it_is_not_asked_where_something_else_was_asked_for(
     assert state.realised == 1.0
 
 
+def test_how_far_a_score_has_diverged_makes_no_difference() -> None:
+    """It is shown as it is learned; otherwise a single one of -1e9 would make runs look too cheap to be asked about."""
+    gains = []
+    for diverged in (-5.0, -1e9):
+        tuner = tuner_after(3, score_range=(0, 1))
+        train = tuner.ask()
+        assert isinstance(train, Train)
+        tuner.tell(train, score=diverged, cost=10.0)
+        (second,) = tuner.position().state.others
+        gains.append(second.gain)
+    np.testing.assert_array_equal(*gains)
+
+
 def test_a_run_that_was_made_or_is_under_way_is_not_made_again_for_its_sake() -> None:
     tuner = tuner_after(3)
     pending = tuner.ask()

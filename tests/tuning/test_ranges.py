@@ -94,6 +94,39 @@ def test_a_range_a_thousand_times_too_wide_is_noticed_after_a_few_runs(stated: A
     assert f"score_range=({told[0]:.4g}, {told[1]:.4g})" in note.text
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("diverged", [(-30.0,), (-500.0, -60.0), (-300.0, -1e9)], ids=str)
+def test_trainings_that_went_wrong_do_not_make_a_range_look_right(diverged: Any, sign: int) -> None:
+    """They lie inside the range that is far too wide, or below it; what the others differ by is what tells."""
+    problem = problem_of(LINE, 0.01, score_range=(-1e3, 1e3), direction="maximize" if sign > 0 else "minimize")
+    scores, at = (*ACCURACIES, 0.87, *diverged), tuple(k / 10 for k in range(6 + len(diverged)))
+    found = shown(problem, runs(*(sign * score for score in scores), at=at))
+    others = shown(problem, runs(*(sign * score for score in scores[:6]), at=at[:6]))
+    assert others.score_scale.unit < 10
+    assert ends(found) == ends(others)
+
+
+def test_one_training_that_went_wrong_does_not_set_the_scale_of_other_units() -> None:
+    problem = problem_of(LINE, 0.01)
+    scores, at = (12345.1, 12345.9, 12344.8, 12345.4, 12345.6), (0.0, 0.2, 0.4, 0.6, 0.8)
+    assert ends(shown(problem, runs(*scores, 11000.0, at=(*at, 1.0)))) == ends(shown(problem, runs(*scores, at=at)))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        (0.9, 0.9004, 0.9001, 0.9003, 0.9002, 0.1, 0.2),  # too many for trainings that went wrong
+        (0.9, 0.9004, 0.9001, 0.9003, 0.9002, 0.889),  # not far enough below
+        (0.9, 0.9, 0.9, 0.9, 0.9, 0.1),  # alike: they tell nothing
+        (0.9, 0.9004, 0.9001, 0.9003, 0.1),  # too few
+    ],
+    ids=str,
+)
+def test_a_range_is_kept_where_scores_may_differ_by_more(scores: Any) -> None:
+    problem = problem_of(LINE, 0.01, score_range=(0, 1))
+    assert shown(problem, runs(*scores)) is problem
+
+
 def test_a_right_range_and_equal_scores_are_not_taken_for_too_wide() -> None:
     for scores in (ACCURACIES, (0.9,) * 6, (0.9, 0.9, 0.9, 0.9, 0.902)):
         problem = problem_of(LINE, 0.01, score_range=(0, 1))

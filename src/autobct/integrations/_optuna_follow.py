@@ -15,6 +15,7 @@ from autobct.integrations._runs import learnable
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.standing import run_at
 from autobct.tuning.history import Run
+from autobct.tuning.memory import Memory
 from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner
 
@@ -26,10 +27,13 @@ PROPOSALS = 3
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """A tuner after so many runs, and what was expected of the last of them before it was made; None of the first."""
+    """What a tuner remembers of so many runs, and what was expected of the last one before it was made.
+
+    The candidates of its decisions are not kept: they are several hundred kB and are searched for again.
+    """
 
     runs: int
-    tuner: Tuner
+    memory: Memory
     expected: Train | None = None
 
 
@@ -45,7 +49,8 @@ class Follower:
         self._reader: Reader | None = None
         self._runs: tuple[Run, ...] = ()
         self._mended: tuple[int, ...] = ()
-        self._start = Stand(0, start)
+        self._tuner = start.twin()  # after the last of the stands
+        self._start = Stand(0, start.memory)
         self._stands: deque[Stand] = deque([self._start], maxlen=_SNAPSHOTS)
         self._last: tuple[Trials, Decision] | None = None
         self._warned = 0
@@ -84,19 +89,22 @@ class Follower:
             self._stands.pop()
         if not self._stands:
             self._stands.append(self._start)
+        tuner = self._tuner.twin()  # a fork may not change the tuner that it was copied with
+        tuner.restore(self._stands[-1].memory)
         for run in runs[self._stands[-1].runs :]:
-            self._stands.append(self._after(self._stands[-1], run))
-        self._runs = runs
-        return self._stands[-1].tuner
+            self._stands.append(self._after(self._stands[-1].runs, tuner, run))
+        self._runs, self._tuner = runs, tuner
+        return tuner
 
-    def _after(self, stand: Stand, run: Run) -> Stand:
-        tuner, memory = stand.tuner.twin(), stand.tuner.memory
+    def _after(self, runs: int, tuner: Tuner, run: Run) -> Stand:
+        """Teach a tuner one more run.  runs: that it knows already."""
+        memory = tuner.memory
         expected = run_at(memory, run.control) if self._others and memory.best is not None else None
         tuner.admit(run.control)
         tuner.replay([learnable(tuner, run)])
-        if stand.runs + 1 in self._mended:
+        if runs + 1 in self._mended:
             tuner.forgive()
-        return Stand(stand.runs + 1, tuner, expected)
+        return Stand(runs + 1, tuner.memory, expected)
 
     def _as_others(self, decision: Train) -> Decision:
         """To stop if the last suggestions of the other sampler were not worth their price when they were made."""

@@ -84,7 +84,7 @@ def parse(source: str, opened: Callable[[str], str] = _no_file) -> ProgramSettin
         limits=_limits(limits, timed=measure in _TIMES),
         table=rows,
         rows=told_rows,
-        price_of=top.get("price_of", one_of("compute", "waiting")) or "compute",
+        price_of="waiting" if top.get("price_of", one_of("compute", "waiting")) == "waiting" else "compute",
     )
     _check_told(settings)
     _check_templates(settings)

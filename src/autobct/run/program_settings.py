@@ -11,6 +11,7 @@ from typing import Any
 
 from autobct.maps.ordinary import FileError
 from autobct.run.reading import Reading
+from autobct.tuning.decide.waiting import PriceOf
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table
 
@@ -76,7 +77,7 @@ class ProgramSettings:
     limits: ProgramLimits
     table: Table | None = None
     rows: str | None = None
-    price_of: str = "compute"
+    price_of: PriceOf = "compute"
 
     @property
     def defining(self) -> dict[str, Any]:

@@ -83,8 +83,14 @@ def read_run(path: str | Path) -> RecordedRun:
         finished=again.stopped is not None,
         versions=_versions(records[0]),
         tuner=again.tuner,
-        n_jobs=max((record["waiting"]["free"] for record in records if record.get("waiting")), default=1),
+        n_jobs=_jobs(records),
     )
+
+
+def _jobs(records: Sequence[Mapping[str, Any]]) -> int:
+    """Programs at the same time where the price is one of waiting; otherwise one, whatever there were."""
+    told = [record["waiting"] for record in records if record.get("waiting")]
+    return max((each["free"] for each in told if each.get("price_of", "waiting") == "waiting"), default=1)
 
 
 def _versions(header: Mapping[str, Any]) -> dict[str, str]:

@@ -129,9 +129,7 @@ class Session:
         return decision
 
     def _waiting(self) -> Waiting | None:
-        if self._job.settings.price_of == "compute" or self._jobs == 1:
-            return None
-        return waiting_for(self._running.values(), time.perf_counter(), self._jobs)
+        return waiting_for(self._running.values(), time.perf_counter(), self._jobs, self._job.settings.price_of)
 
     def _forgive(self) -> None:
         """Failures that ended the tuning are not held against their params: who calls again has mended the cause."""

@@ -90,9 +90,7 @@ class _Loop:
         return None
 
     def _waiting(self) -> Waiting | None:
-        if self.order.price_of == "compute" or self.order.jobs == 1:
-            return None
-        return waiting_for(self.running.values(), time.perf_counter(), self.order.jobs)
+        return waiting_for(self.running.values(), time.perf_counter(), self.order.jobs, self.order.price_of)
 
     def _next(self) -> EndedRun[tuple[OneTraining, ...]]:
         began = time.perf_counter()

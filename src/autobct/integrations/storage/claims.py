@@ -8,7 +8,7 @@ has one outcome, whoever reads it and whenever.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -40,18 +40,30 @@ RELEASED = "autobct:released"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """One worker's claim to make a run.
+    """One worker's claim to make a run: all that is kept of its trial once it has ended.
+
+    number, trial_id: of the trial, in its study and in the database
+    """
+
+    number: int
+    trial_id: int
+    slot: int
+    attempt: int
+    token: str
+    decision: Train
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimedTrial:
+    """A claim and its trial as it was last read.
 
     heard:  runs that had been told when it was decided on and not before, in the order in which they were learned
     charge: what its worker has charged since its claim before, e.g. for deciding
     mends:  whether it was decided on as if the failures just before it had not been: their cause was mended
     """
 
+    claim: Claim
     trial: FrozenTrial
-    slot: int
-    attempt: int
-    token: str
-    decision: Train
     heard: tuple[int, ...]
     charge: float
     worker: Mapping[str, Any]
@@ -70,11 +82,11 @@ class Snapshot:
     """
 
     trials: Trials
-    made: tuple[Claim, ...]
+    made: tuple[ClaimedTrial, ...]
     claims: Mapping[int, Claim]
     unheard: tuple[int, ...]
-    open: tuple[Claim, ...]
-    lost: tuple[Claim, ...]
+    open: tuple[ClaimedTrial, ...]
+    lost: tuple[ClaimedTrial, ...]
     charged: tuple[float, int]
 
     @property
@@ -84,7 +96,7 @@ class Snapshot:
 
 
 class ClaimReader:
-    """Reads the trials of one study; what it has read once it does not look at again, unless it was running.
+    """Reads the trials of one study as they come and end; of one that has ended it keeps the claim and the run.
 
     problem: the fingerprint that every claim must carry;  rerun: whether a run whose worker died is made again
     timed:   whether its cost is time
@@ -92,84 +104,88 @@ class ClaimReader:
 
     def __init__(self, space: Space, problem: str, *, rerun: bool, timed: bool) -> None:
         self._space, self._problem, self._rerun, self._timed = space, problem, rerun, timed
-        self._forget()
-
-    def _forget(self) -> None:
-        self._taken, self._last = 0, -1  # trials that were read, and the number of the last of them
-        self._running: dict[int, Claim] = {}  # by place among the trials
-        self._first: dict[tuple[int, int], int] = {}  # slot and attempt -> number of the first claim to it
+        self._taken, self._last = 0, -1  # trials that were read, and the id of the last of them
+        self._running: dict[int, ClaimedTrial] = {}  # by number
         self._holding: dict[int, Claim] = {}  # by slot
-        self._rest: set[int] = set()  # slots without an outcome
-        self._unheard: set[int] = set()
+        self._rest: dict[int, ClaimedTrial] = {}  # by slot: those that hold and have no outcome
         self._heard: dict[int, Run] = {}  # by slot, in the order in which decisions learned of them
-        self._told: dict[int, Run] = {}  # by slot
+        self._unheard: dict[int, Run] = {}  # by slot
         self._mended: tuple[int, ...] = ()
         self._besides, self._charged, self._charges = Fraction(0), Fraction(0), 0
 
-    def read(self, trials: Sequence[FrozenTrial]) -> Snapshot:
-        """All trials of the study, by number; StorageError if one is not ours."""
-        if self._taken and (len(trials) < self._taken or trials[self._taken - 1].number != self._last):
-            self._forget()  # not the trials that were read, and more
-        for place, claim in list(self._running.items()):
-            if trials[place] is not claim.trial:
-                self._look_again(place, replace(claim, trial=trials[place]))
-        for place in range(self._taken, len(trials)):
-            self._take(place, claim_of(trials[place], self._space, self._problem))
-            self._taken, self._last = place + 1, trials[place].number
-        unheard, rest = sorted(self._unheard), [self._holding[slot] for slot in sorted(self._rest)]
-        learned = (*self._heard.values(), *(self._told[slot] for slot in unheard))
+    @property
+    def unread(self) -> tuple[set[int], int]:
+        """Which trials may have changed, by their id: those that were running, and all after the last one."""
+        return {claimed.claim.trial_id for claimed in self._running.values()}, self._last
+
+    def read(self, trials: Iterable[FrozenTrial]) -> Snapshot:
+        """What a study amounts to.  trials: at least those that may have changed; StorageError if one is not ours."""
+        ordered = sorted(trials, key=lambda trial: trial.number)
+        for trial in ordered:
+            if (known := self._running.get(trial.number)) is not None:
+                self._look_again(replace(known, trial=trial))
+        for trial in ordered:
+            if trial.number == self._taken:  # one that another process is still making has a gap before it
+                self._take(claimed_trial(trial, self._space, self._problem))
+                self._taken, self._last = trial.number + 1, trial._trial_id
+        unheard, rest = sorted(self._unheard), [self._rest[slot] for slot in sorted(self._rest)]
+        learned = (*self._heard.values(), *(self._unheard[slot] for slot in unheard))
+        under_way = tuple(claimed.claim.decision for claimed in rest)
         return Snapshot(
-            trials=Trials(learned, tuple(claim.decision for claim in rest), (float(self._besides), 0), self._mended),
-            made=tuple(self._running.values()),
+            trials=Trials(learned, under_way, (float(self._besides), 0), self._mended),
+            made=tuple(self._running[number] for number in sorted(self._running)),
             claims=dict(self._holding),
             unheard=tuple(unheard),
-            open=tuple(claim for claim in rest if not claim.trial.state.is_finished()),
-            lost=tuple(claim for claim in rest if claim.trial.state.is_finished()),
+            open=tuple(claimed for claimed in rest if not claimed.trial.state.is_finished()),
+            lost=tuple(claimed for claimed in rest if claimed.trial.state.is_finished()),
             charged=(float(self._charged), self._charges),
         )
 
-    def _take(self, place: int, claim: Claim) -> None:
+    def _take(self, claimed: ClaimedTrial) -> None:
         """A trial that was not there before."""
-        if (claim.slot, claim.attempt) not in self._first:
-            if missing := [slot for slot in claim.heard if slot not in self._told]:
-                run = missing[0] + 1
-                raise StorageError(f"the study is inconsistent: run {run} was learned from and has no outcome")
-            self._first[claim.slot, claim.attempt] = claim.trial.number
-            self._charged, self._charges = self._charged + Fraction(claim.charge), self._charges + (claim.charge > 0.0)
-            self._heard.update((slot, self._told[slot]) for slot in claim.heard if slot not in self._heard)
-            self._unheard.difference_update(claim.heard)
-            if claim.mends:
-                self._mended = (*self._mended, len(self._heard))
-            if claim.slot not in self._holding or self._holding[claim.slot].attempt < claim.attempt:
-                self._holding[claim.slot] = claim
-                self._rest.add(claim.slot)
-        self._look_again(place, claim)
+        claim = claimed.claim
+        before = self._holding.get(claim.slot)
+        if before is None or before.attempt < claim.attempt:  # the first claim to this attempt holds
+            self._hear(claimed)
+            self._charged += Fraction(claimed.charge)
+            self._charges += claimed.charge > 0.0
+            self._holding[claim.slot], self._rest[claim.slot] = claim, claimed
+        self._look_again(claimed)
 
-    def _look_again(self, place: int, claim: Claim) -> None:
+    def _hear(self, claimed: ClaimedTrial) -> None:
+        """What the decision behind a claim had learned."""
+        for slot in claimed.heard:
+            if slot in self._unheard:
+                self._heard[slot] = self._unheard.pop(slot)
+            elif slot not in self._heard:
+                raise StorageError(f"the study is inconsistent: run {slot + 1} was learned from and has no outcome")
+        if claimed.mends:
+            self._mended = (*self._mended, len(self._heard))
+
+    def _look_again(self, claimed: ClaimedTrial) -> None:
         """A trial that was running when last seen, or is new: the only ones that can have changed."""
-        holds = self._holding[claim.slot].trial.number == claim.trial.number
+        claim, trial = claimed.claim, claimed.trial
+        holds = self._holding[claim.slot].number == claim.number
         if holds:
-            self._holding[claim.slot] = claim
-        if not claim.trial.state.is_finished():
-            self._running[place] = claim
+            self._rest[claim.slot] = claimed
+        if not trial.state.is_finished():
+            self._running[claim.number] = claimed
             return
-        self._running.pop(place, None)
-        if self._first[claim.slot, claim.attempt] == claim.trial.number:
-            self._besides += Fraction(float(claim.trial.system_attrs.get(RELEASED, 0.0)))
-        if holds and self._is_told(claim):
-            self._told[claim.slot] = outcome_of(claim, timed=self._timed)
-            self._unheard.add(claim.slot)
-            self._rest.remove(claim.slot)
+        self._running.pop(claim.number, None)
+        if holds:
+            self._besides += Fraction(float(trial.system_attrs.get(RELEASED, 0.0)))
+        if holds and self._is_told(trial):
+            self._unheard[claim.slot] = outcome_of(claimed, timed=self._timed)
+            del self._rest[claim.slot]
 
-    def _is_told(self, claim: Claim) -> bool:
-        state = claim.trial.state
-        if state == TrialState.PRUNED:
-            return not self._rerun and RELEASED not in claim.trial.system_attrs
-        return state.is_finished()
+    def _is_told(self, trial: FrozenTrial) -> bool:
+        if trial.state == TrialState.PRUNED:
+            return not self._rerun and RELEASED not in trial.system_attrs
+        return trial.state.is_finished()
 
 
-def claim_of(trial: FrozenTrial, space: Space, problem: str) -> Claim:
-    """The claim that a trial is; StorageError if it is none, or of another problem than this fingerprint's."""
+def claimed_trial(trial: FrozenTrial, space: Space, problem: str) -> ClaimedTrial:
+    """The trial and the claim that it is; StorageError if it is none, or of another problem than this fingerprint's."""
     data = trial.system_attrs.get(CLAIM)
     if not isinstance(data, dict):
         raise StorageError(f"trial {trial.number} of the study was not started by autobct.tune; use another study")
@@ -178,12 +194,17 @@ def claim_of(trial: FrozenTrial, space: Space, problem: str) -> Claim:
     try:
         decision = decision_of(data["decision"], space)
         assert isinstance(decision, Train)
-        return Claim(
-            trial=trial,
+        claim = Claim(
+            number=trial.number,
+            trial_id=trial._trial_id,
             slot=int(data["slot"]),
             attempt=int(data["attempt"]),
             token=str(data["token"]),
             decision=decision,
+        )
+        return ClaimedTrial(
+            claim=claim,
+            trial=trial,
             heard=tuple(data["heard"]),
             charge=finite_number(data["charge"], "charge", least=0.0),
             worker=dict(data["worker"]),
@@ -193,13 +214,13 @@ def claim_of(trial: FrozenTrial, space: Space, problem: str) -> Claim:
         raise StorageError(f"trial {trial.number} of the study cannot be read: {error!r}") from None
 
 
-def outcome_of(claim: Claim, *, timed: bool) -> Run:
+def outcome_of(claimed: ClaimedTrial, *, timed: bool) -> Run:
     """The run whose outcome a finished trial has; it never changes.  timed: its cost is time."""
-    trial, decision = claim.trial, claim.decision
+    trial, decision = claimed.trial, claimed.claim.decision
     if trial.state == TrialState.PRUNED:
         seconds = float(trial.system_attrs.get(BEAT, {}).get("seconds", 0.0))
         cost = seconds if timed else decision.expected_cost
-        return with_outcome(decision, None, cost, f"its worker on {claim.worker.get('host')} died")
+        return with_outcome(decision, None, cost, f"its worker on {claimed.worker.get('host')} died")
     cost = float(trial.user_attrs[COST])
     if trial.state == TrialState.COMPLETE and trial.values:
         return with_outcome(decision, float(trial.values[0]), cost, None)

@@ -119,9 +119,7 @@ class _Worker:
         return places(self._worker.tuner, self._jobs, self._job.settings.price_of)
 
     def _waiting(self) -> Waiting | None:
-        if self._job.settings.price_of == "compute" or self._jobs == 1:
-            return None
-        return waiting_for(self._running.values(), time.perf_counter(), self._jobs)
+        return waiting_for(self._running.values(), time.perf_counter(), self._jobs, self._job.settings.price_of)
 
     def _ask(self) -> Train | Stop:
         started, waited = time.perf_counter(), self._worker.waited

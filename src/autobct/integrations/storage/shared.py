@@ -16,7 +16,7 @@ from optuna.trial import TrialState
 from autobct.belief.arrays import finite_number
 from autobct.integrations._optuna_follow import Follower
 from autobct.integrations._optuna_store import COST
-from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimReader, Snapshot
+from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimedTrial, ClaimReader, Snapshot
 from autobct.integrations.storage.heart import PER_GRACE, Heart
 from autobct.integrations.storage.identity import identity, is_gone
 from autobct.integrations.storage.patience import Patience
@@ -104,7 +104,7 @@ class SharedTuner:
         claim = self._mine[number]
         run = run_told(self.tuner.memory.started(claim.decision), number, score, cost, error)
         del self._mine[number]
-        self._heart.finish(claim.trial._trial_id)
+        self._heart.finish(claim.trial_id)
         try:
             self._study.set_attr(claim, COST, run.cost, user=True)
             if run.error is not None:
@@ -133,7 +133,7 @@ class SharedTuner:
     def release(self, trial: int, cost: float = 0.0) -> None:
         """Give up a run that was interrupted; another worker, or the next call, makes it again."""
         claim = self._mine.pop(trial)
-        self._heart.finish(claim.trial._trial_id)
+        self._heart.finish(claim.trial_id)
         try:
             self._study.set_attr(claim, RELEASED, float(cost))
             self._study.finish(claim, TrialState.PRUNED)
@@ -155,7 +155,7 @@ class SharedTuner:
 
     def _look(self, *, deciding: bool = False) -> Snapshot:
         """Read the study, and learn what is new in it."""
-        return self._follow(self._reader.read(self._study.trials()), deciding=deciding)
+        return self._follow(self._reader.read(self._study.changed(*self._reader.unread)), deciding=deciding)
 
     def _follow(self, seen: Snapshot, *, deciding: bool = False) -> Snapshot:
         """Learn what is new in a study."""
@@ -173,7 +173,8 @@ class SharedTuner:
             self.waited += time.monotonic() - started
             seen = self._seen = self._without_the_dead(self._look(deciding=True))
             if seen.lost:
-                return self._claimed(seen.lost[0].decision, seen.lost[0].attempt + 1, ())
+                claim = seen.lost[0].claim
+                return self._claimed(claim.decision, claim.attempt + 1, ())
             if (stop := self._study.stopped(seen, self._limits)) is not None:
                 return stop
             mends = self._mended and self._gave_up(self.tuner)
@@ -199,30 +200,31 @@ class SharedTuner:
         self._seen = self._look()
         found = self._seen.claims.get(decision.trial)
         held = found if found is not None and found.token == token else None
-        self._study.withdraw([claim for claim in self._seen.made if claim.token == token and claim is not held])
+        made = [claimed.claim for claimed in self._seen.made]
+        self._study.withdraw([claim for claim in made if claim.token == token and claim is not held])
         if held is None:
             _HELD.discard(token)
             self._due = due
             return None
         self._mended = self._mended and attempt > 0
         self._mine[decision.trial] = held
-        self._heart.begin(held.trial._trial_id)
+        self._heart.begin(held.trial_id)
         return held.decision
 
     def _without_the_dead(self, seen: Snapshot) -> Snapshot:
         """Give up the runs of workers that have died or fallen silent."""
-        self._heart.look([claim.trial for claim in seen.open])
-        mine = {claim.trial.number for claim in self._mine.values()}
-        dead = [claim for claim in seen.open if claim.trial.number not in mine and self._is_dead(claim)]
-        for claim in dead:
+        self._heart.look([claimed.trial for claimed in seen.open])
+        mine = {claim.number for claim in self._mine.values()}
+        dead = [claimed for claimed in seen.open if claimed.claim.number not in mine and self._is_dead(claimed)]
+        for claimed in dead:
             with contextlib.suppress(UpdateFinishedTrialError):  # it was there after all, or another was faster
-                self._study.finish(claim, TrialState.PRUNED)
+                self._study.finish(claimed.claim, TrialState.PRUNED)
         return self._look() if dead else seen
 
-    def _is_dead(self, claim: Claim) -> bool:
-        if claim.worker == identity():
-            return claim.token not in _HELD  # of an earlier call in this process, which has ended
-        return is_gone(claim.worker) or self._heart.silence(claim.trial._trial_id) >= self._study.storage.grace
+    def _is_dead(self, claimed: ClaimedTrial) -> bool:
+        if claimed.worker == identity():
+            return claimed.claim.token not in _HELD  # of an earlier call in this process, which has ended
+        return is_gone(claimed.worker) or self._heart.silence(claimed.claim.trial_id) >= self._study.storage.grace
 
     def _wait(self, seconds: float) -> None:
         if self._hurried():

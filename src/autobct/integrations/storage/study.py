@@ -7,7 +7,6 @@ import datetime
 import hashlib
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ import optuna
 import sqlalchemy
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.exceptions import DuplicatedStudyError, UpdateFinishedTrialError
-from optuna.storages import BaseStorage, RDBStorage, get_storage
+from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -40,19 +39,17 @@ SETTINGS = "autobct:settings"
 
 _LIMITS = ("max_runs", "max_cost")
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # in what a function calls itself; another in every process
-_SETTLING = 5.0  # seconds for whoever makes a study to say what it is of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedStudy:
     """One study in a database.
 
-    problem: the fingerprint of its settings;  cached: the same storage, with finished trials remembered
+    problem: the fingerprint of its settings
     """
 
     storage: Storage
     backend: RDBStorage
-    cached: BaseStorage
     study_id: int
     space: Space
     problem: str
@@ -65,8 +62,7 @@ class SharedStudy:
         said = json.loads(json.dumps(settings))
         direction = StudyDirection.MAXIMIZE if problem.direction == "maximize" else StudyDirection.MINIMIZE
         study_id = patience(lambda: _study_id(backend, storage.study, direction))
-        cached = get_storage(backend)
-        study = cls(storage, backend, cached, study_id, problem.space, fingerprint(said), patience)
+        study = cls(storage, backend, study_id, problem.space, fingerprint(said), patience)
         study._check_settings(said, settings_of_tuner(tuner))
         return study
 
@@ -80,28 +76,31 @@ class SharedStudy:
         self.backend.remove_session()
         self.backend.engine.dispose()
 
-    def trials(self) -> list[FrozenTrial]:
-        """All trials."""
-        return self.patience(lambda: self.cached.get_all_trials(self.study_id, deepcopy=False))
+    def changed(self, running: set[int], last: int) -> list[FrozenTrial]:
+        """The trials with these ids, and all after the last one, in one look.
+
+        Optuna's own list of all trials would keep each of them, 10 kB a trial, for as long as the process lives.
+        """
+        return self.patience(lambda: self.backend._get_trials(self.study_id, None, running, last))
 
     def running(self) -> list[FrozenTrial]:
         """Those that are running, without patience."""
         states = (TrialState.RUNNING,)
-        return self.cached.get_all_trials(self.study_id, deepcopy=False, states=states)
+        return self.backend.get_all_trials(self.study_id, deepcopy=False, states=states)
 
     def state(self, claim: Claim) -> TrialState:
         """The state of a trial as it is now."""
-        return self.patience(lambda: self.backend.get_trial(claim.trial._trial_id)).state
+        return self.patience(lambda: self.backend.get_trial(claim.trial_id)).state
 
     def set_attr(self, claim: Claim, key: str, value: Any, *, user: bool = False) -> None:
         """Store something with a trial; UpdateFinishedTrialError if it is not running."""
         write = self.backend.set_trial_user_attr if user else self.backend.set_trial_system_attr
-        self.patience(lambda: write(claim.trial._trial_id, key, value))
+        self.patience(lambda: write(claim.trial_id, key, value))
 
     def finish(self, claim: Claim, state: TrialState, score: float | None = None) -> None:
         """End a trial, in one step; UpdateFinishedTrialError if it has ended."""
         values = None if score is None else [score]
-        self.patience(lambda: self.backend.set_trial_state_values(claim.trial._trial_id, state, values))
+        self.patience(lambda: self.backend.set_trial_state_values(claim.trial_id, state, values))
 
     def claim(
         self, token: str, decision: Train, attempt: int, heard: Sequence[int], charge: float, *, mends: bool = False
@@ -159,10 +158,11 @@ class SharedStudy:
 
     def _check_settings(self, settings: dict[str, Any], tuner: dict[str, Any]) -> None:
         """The same problem, or a study that nobody has begun yet.  tuner: for whoever reads it, what the tuner says."""
-        until = time.monotonic() + _SETTLING
-        while (before := self._settings()) is None and self.trials() and time.monotonic() < until:
-            time.sleep(0.1)
-        if before is None and self.trials():
+        before, begun = self._settings(), False
+        if before is None:
+            begun = self.patience(lambda: self.backend.get_n_trials(self.study_id)) > 0
+            before = self._settings()  # once more: whoever claims a run has stored the settings before
+        if before is None and begun:
             raise StorageError(f"{self._named} was not made by autobct.tune; {_OTHER}")
         if before is None:
             record = {"settings": settings, "versions": versions(), "tuner": tuner}

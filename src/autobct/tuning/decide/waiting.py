@@ -36,13 +36,15 @@ PriceOf = Literal["compute", "waiting"]
 class Waiting:
     """What a decision at a price of waiting depends on besides the runs.
 
-    covered: seconds until the runs under way are expected to be over;  free: runs that may start now, at least one
-    jobs:    runs at the same time; 1 where that is not known
+    covered:  seconds until the runs under way are expected to be over;  free: runs that may start now, at least one
+    jobs:     runs at the same time; 1 where that is not known
+    price_of: what is paid for
     """
 
     covered: float = 0.0
     free: int = 1
     jobs: int = 1
+    price_of: PriceOf = "waiting"
 
     @property
     def least(self) -> float:
@@ -58,10 +60,15 @@ def with_covered(problem: ScaledProblem, waiting: Waiting) -> ScaledProblem:
     return replace(problem, terms=replace(problem.terms, covered=covered, least=waiting.least))
 
 
-def waiting_for(pending: Collection[tuple[float, Train]], now: float, jobs: int) -> Waiting:
-    """What is running now.  pending: runs and the moments they started; one that is overdue may end at any moment."""
+def waiting_for(pending: Collection[tuple[float, Train]], now: float, jobs: int, price_of: PriceOf) -> Waiting | None:
+    """What is running now, as far as decisions depend on it: not with one job, nor where all computing is paid for.
+
+    pending: runs and the moments they started; one that is overdue may end at any moment
+    """
+    if jobs == 1 or price_of == "compute":
+        return None
     ends = [started + train.expected_cost - now for started, train in pending]
-    return Waiting(max([0.0, *ends]), max(jobs - len(pending), 1), jobs)
+    return Waiting(max([0.0, *ends]), max(jobs - len(pending), 1), jobs, price_of)
 
 
 def waits_of(history: Sequence[Run], jobs: int) -> tuple[float, ...]:

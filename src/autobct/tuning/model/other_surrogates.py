@@ -21,7 +21,7 @@ from autobct.tuning.history import Run
 from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.parameter import Categorical, Int, tuned
 from autobct.tuning.space.space import Space
-from autobct.tuning.units.ranges import FAR_COST
+from autobct.tuning.units.ranges import DIVERGED, FAR_COST
 from autobct.value.state import RunExpectation
 
 REALISED = 0.4
@@ -93,6 +93,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
     scores = np.array([np.nan if run.score is None else problem.score_observed(run.score) for run in runs])
     if not np.isfinite(scores).any():
         return None
+    scores = np.maximum(scores, np.nanmax(scores) - DIVERGED)  # as the belief learns them
     costs = plausible_costs(runs)
     costs = np.maximum(costs, max(_CHEAPEST * float(costs.max()), 1e-12))
     chosen = _few(scores)

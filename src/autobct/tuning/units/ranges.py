@@ -7,6 +7,7 @@
 | no score_range | the best score is not in (0, 1) | the scores themselves |
 | no score_range | a worse one is not | (0, 1) and all scores, those that diverged left out |
 | anything | none, but the scores of `FEW` runs differ by less than `TOO_WIDE` of the range | the scores themselves |
+| anything | a few scores are far below all others, see `FAR_BELOW` | that of the others |
 | cost_range=(low, high) | beyond either end | the range and all costs of finished runs |
 | no cost_range | costs are far from the guess | the guess, moved until it is no longer far |
 | a scale, or a prior | anything | the same as before: these units are the user's own |
@@ -28,7 +29,7 @@ from itertools import islice
 import numpy as np
 from scipy.special import wrightomega
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Indices
 from autobct.tuning.history import Run
 from autobct.tuning.problem import UNKNOWN_SPREAD, Ranges, ScaledProblem, put
 from autobct.tuning.units.scale import Affine, AffineLog, Scale, between, is_log
@@ -50,6 +51,9 @@ FEW = 5
 
 TOO_WIDE = 1e-3
 """Scores that differ by less than this share of a range tell their own: the smallest spread expected is 0.01."""
+
+FAR_BELOW = 30.0
+"""Times what all better scores differ by: a gap so wide tells of a training that went wrong, and nothing of a range."""
 
 LARGEST = 1e150
 """What can be squared: a range ends there, and so does what a run may cost."""
@@ -73,6 +77,7 @@ FAR_COST = 1e9
 _ENOUGH = 2  # finished runs that tell where scores and costs are
 _NO_RANGE = 1e12  # stated ranges are held to be wrong by less than so many times their width
 _HELD = 64  # runs that a number is held against
+_MOSTLY = 0.75  # of the finished runs at least are not far below the others
 
 
 def shown(problem: ScaledProblem, history: Sequence[Run]) -> ScaledProblem:
@@ -91,14 +96,29 @@ def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
     if stated.fixed[0] or not finished:
         return scale
     seen = np.clip(scale.to_model(np.array([run.score for run in finished], dtype=float)), -LARGEST, LARGEST)
-    best = float(seen.max())
+    best, controls = float(seen.max()), np.stack([run.control for run in finished])
+    usual = _not_far_below(seen)
     other = seen.min() > OTHER_UNITS if stated.score_known else not (0.0 <= best <= 1.0)
     if not other:
         ends = _widened(seen, best)
-        if not _too_wide(seen, *ends):
+        if not _too_wide(seen[usual], *ends):
             return scale if ends == (0.0, 1.0) else between(scale, *ends)
-    controls = np.stack([run.control for run in finished])
-    return between(scale, *_learned(problem, seen, controls, least=1.0 if other else 0.0))
+    return between(scale, *_learned(problem, seen[usual], controls[usual], least=1.0 if other else 0.0))
+
+
+def _not_far_below(seen: Array) -> Indices:
+    """Which scores tell by how much scores differ: all but a few that a wide gap separates from all better ones.
+
+    One training that went wrong must not make scores look as if they differed by as much as it is below them: whoever
+    expects gains of that size goes on for ever.
+    """
+    order = np.argsort(-seen, kind="stable")
+    falling = seen[order]
+    for count in range(max(FEW, math.ceil(_MOSTLY * len(seen))), len(seen)):
+        differ = float(falling[0] - falling[count - 1])
+        if 0.0 < FAR_BELOW * differ < float(falling[count - 1] - falling[count]):
+            return np.sort(order[:count])
+    return np.arange(len(seen))
 
 
 def _widened(seen: Array, best: float) -> tuple[float, float]:
