@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 import autobct
-from autobct.tuning.decide import position, standing
+from autobct.tuning.decide import position
 from autobct.tuning.decide.waiting import PriceOf, waiting_for
 from autobct.tuning.jobs import places
 
@@ -46,7 +46,7 @@ class Rule:
             if self.quantile is not None:
                 changes.enter_context(mock.patch.object(position, "DOUBTED", self.quantile))
             if self.believer:
-                changes.enter_context(mock.patch.object(standing, "_fantasies", return_value=()))
+                changes.enter_context(mock.patch.object(position, "fantasies_of", return_value=()))
             yield
 
     def is_enough(self, run: autobct.Train, others: Sequence[tuple[float, autobct.Train]], now: float) -> bool:

@@ -7,9 +7,8 @@ from autobct.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from autobct import plot as plot
-    from autobct.belief.basis import Basis
+    from autobct.belief.basis import Basis, Model
     from autobct.belief.gaussian import Belief, Gaussian
-    from autobct.belief.model import Model
     from autobct.belief.prior import Prior, paper_prior
     from autobct.maps.library import load_map
     from autobct.maps.ordinary import FileError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from autobct.tuning.units.limits import Limits
     from autobct.tuning.units.price import Price, price_from
     from autobct.tuning.units.scale import Affine, AffineLog
-    from autobct.value.assessment import Assessment
+    from autobct.value.acquisition import Assessment
 
 __all__ = [
     "Affine",
@@ -78,9 +77,8 @@ __all__ = [
 ]
 
 _HOMES = {  # module -> its public names, imported when one of them is first asked for
-    "belief.basis": "Basis",
+    "belief.basis": "Basis Model",
     "belief.gaussian": "Belief Gaussian",
-    "belief.model": "Model",
     "belief.prior": "Prior paper_prior",
     "maps.library": "load_map",
     "maps.ordinary": "FileError",
@@ -101,7 +99,7 @@ _HOMES = {  # module -> its public names, imported when one of them is first ask
     "tuning.units.limits": "Limits",
     "tuning.units.price": "Price price_from",
     "tuning.units.scale": "Affine AffineLog",
-    "value.assessment": "Assessment",
+    "value.acquisition": "Assessment",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()} | {"plot": "plot"}
 

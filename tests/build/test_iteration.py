@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from tests.build.linear import linear_fit
 
-from autobct.belief.basis import Basis
+from autobct.belief.basis import Basis, Model
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
 from autobct.build.forests.features import expansion, references_first, weight_features
 from autobct.build.forests.iteration import bellman, value_iteration

@@ -18,7 +18,7 @@ from autobct.build.forests.cloud import concatenate, propagated_cloud, sampled_c
 from autobct.build.forests.features import weight_features
 from autobct.build.forests.forest_map import build_forest_map, value_at
 from autobct.build.forests.iteration import Fit, above, forest_fit, value_iteration
-from autobct.value.assessment import Assessment
+from autobct.value.acquisition import Assessment
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value, successors, two_run_values

@@ -7,10 +7,9 @@ import pytest
 from tests.value.cases import ALL_TERMS, RECALL, TERMS_IDS, grid, prior_for, prior_state
 from tests.value.exact_problems import few_controls, one_weight, pandora
 
-from autobct.belief.basis import cubic
+from autobct.belief.basis import Model, cubic
 from autobct.belief.gaussian import Gaussian, Truth
-from autobct.belief.model import Model
-from autobct.value.assessment import Assessment, by_gittins_index
+from autobct.value.acquisition import Assessment, by_gittins_index
 from autobct.value.bounds import certificate
 from autobct.value.bounds.certificate import Certificate, certified_decision, certify
 from autobct.value.bounds.lower_bound import CAP, Estimate, difference, mean_with_controls, play, stage_of

@@ -6,9 +6,10 @@ from tests.value.cases import ALL_TERMS, RECALL, TERMS_IDS, grid, prior_for, pri
 from tests.value.exact_problems import Solved, few_controls, one_weight, pandora
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import cubic
+from autobct.belief.basis import Model, cubic
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Truth
-from autobct.belief.model import LOG_LINEAR, Model, update
+from autobct.belief.normal import update
 from autobct.value.bounds import dual
 from autobct.value.bounds.branches import after_run, expected_prices, ground_of, planted, root_of, upper_prices
 from autobct.value.bounds.certificate import upper_estimate

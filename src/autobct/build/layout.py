@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Basis, additive_quartic, cubic, probe_controls
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief
-from autobct.belief.model import LOG_LINEAR
 from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior, default_prior, paper_prior, with_log_cost
 from autobct.value.state import control_grid
 

@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from autobct.belief.arrays import finite_number
+from autobct.belief.basis import Model
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import COST_MODELS, Model
 from autobct.belief.prior import Prior
 from autobct.maps.ordinary import FileError, decoded, read_json, read_ordinary, read_toml
 from autobct.maps.signatures import Key, check_signature

@@ -16,10 +16,11 @@ from autobct.integrations._optuna_follow import Follower
 from autobct.integrations._optuna_store import STOPPED, WHY, all_trials
 from autobct.integrations._optuna_trials import space_of
 from autobct.tuning.decide.decision import Decision, Stop
-from autobct.tuning.keywords import Direction, TunerKeywords
+from autobct.tuning.keywords import TunerKeywords
 from autobct.tuning.space.parameter import Float
 from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.scale import Direction
 
 _SPACES = 4  # search spaces whose tuners are kept
 _PATIENCE = 10  # so many failed trials in a row: the fault is not in the parameters

@@ -9,14 +9,15 @@ from autobct.belief.arrays import Array
 from autobct.integrations._ray_state import SavedState
 from autobct.integrations._runs import learnable
 from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.decide.standing import run_at
+from autobct.tuning.decide.explain import run_at
 from autobct.tuning.history import Run
-from autobct.tuning.keywords import Direction, TunerKeywords
+from autobct.tuning.keywords import TunerKeywords
 from autobct.tuning.memory import with_outcome
 from autobct.tuning.result import Result, TuningError
 from autobct.tuning.space.parameter import Float
 from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.scale import Direction
 
 __all__ = ["History", "check_keywords"]
 

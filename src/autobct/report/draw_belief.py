@@ -17,7 +17,7 @@ from autobct.report.chart import Frame, Mark, Markup, band, chart, cross, dot, f
 from autobct.report.draw_map import GRID, dial_axis, level_map, map_frame, place
 from autobct.report.estimated import MIDDLE, Dial, dials, log_cost, run_cost, run_score
 from autobct.report.story import Story, run_text
-from autobct.tuning.model.posterior import Learned
+from autobct.tuning.model.estimate import Learned
 
 __all__ = ["Drawn", "belief_charts"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from autobct.belief.arrays import Array
-from autobct.belief.model import LOG_LINEAR, noise_at
-from autobct.tuning.model.estimate import score_quantiles, spread_of
-from autobct.tuning.model.posterior import Learned
-from autobct.tuning.problem import ScaledProblem
+from autobct.belief.basis import noise_at
+from autobct.belief.cost import LOG_LINEAR
+from autobct.tuning.model.estimate import Learned, score_quantiles, spread_of
 from autobct.tuning.space.parameter import Categorical, Parameter
 from autobct.tuning.space.space import Space
+from autobct.tuning.units.scale import ScaledProblem
 
 __all__ = ["LEVELS", "MIDDLE", "Dial", "dials", "log_cost", "run_cost", "run_score", "swept"]
 

@@ -13,10 +13,9 @@ from autobct.report.axis import number
 from autobct.report.estimated import LEVELS, Dial, dials, swept
 from autobct.tuning.decide.decision import Decision, Train, value_of_continuing
 from autobct.tuning.history import Run
-from autobct.tuning.model.estimate import importance, score_quantiles
-from autobct.tuning.model.posterior import Learned, estimated_score, to_scores
-from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.model.estimate import Learned, estimated_score, importance, score_quantiles, to_scores
 from autobct.tuning.result import WhatIf
+from autobct.tuning.units.scale import ScaledProblem
 
 __all__ = ["Story", "run_text"]
 

@@ -17,7 +17,7 @@ from autobct.run.journal import NAME, Journal, JournalError
 from autobct.run.journal_replay import VERIFIED, differing, placed, was_repaired
 from autobct.run.program_settings import differences
 from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.decide.standing import is_failing
+from autobct.tuning.decide.position import is_failing
 from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.guard import Guard, changing
 from autobct.tuning.history import Run

@@ -12,9 +12,9 @@ from autobct.run.journal_replay import replay, settings_in
 from autobct.run.program_settings import ProgramSettings
 from autobct.tuning.decide.decision import Decision, Stop
 from autobct.tuning.history import Run
-from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.scale import ScaledProblem
 
 SUFFIX = ".run"
 

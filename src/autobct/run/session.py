@@ -19,7 +19,6 @@ from autobct.run.opening import OpenedFolder, opened
 from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, SlowNotice
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.decide.standing import incumbent_score
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note
@@ -174,7 +173,7 @@ class Session:
         if outcome.capped == INTERRUPTED or (outcome.capped == NOT_STARTED and self._interrupts.count):
             return None
         if outcome.capped == NOT_STARTED:
-            return Stop(NOT_STARTED, len(self._tuner.history), incumbent_score(self._tuner.memory))
+            return Stop(NOT_STARTED, len(self._tuner.history), self._tuner.memory.incumbent_score)
         stop = self._tuner.peek(Left(0.0, str(outcome.capped)))
         assert isinstance(stop, Stop)
         return stop

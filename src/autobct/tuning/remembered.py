@@ -10,7 +10,7 @@ from autobct.tuning.guard import usual_errors_in
 from autobct.tuning.history import Note, Run
 from autobct.tuning.memory import Memory
 from autobct.tuning.model.alarm import Alarm
-from autobct.tuning.model.posterior import Learned
+from autobct.tuning.model.estimate import Learned
 from autobct.tuning.statement import Plan
 from autobct.tuning.units.limits import Limits
 

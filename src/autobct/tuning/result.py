@@ -15,9 +15,9 @@ from autobct.tuning.history import Note, Run, records_of
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.estimate import importance
 from autobct.tuning.model.posterior import learned
-from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.settings import versions
 from autobct.tuning.units.price import Price, parse_price
+from autobct.tuning.units.scale import ScaledProblem
 from autobct.tuning.visible import visible
 from autobct.tuning.windows import window
 

@@ -10,11 +10,10 @@ import numpy as np
 import scipy
 
 from autobct.tuning.keywords import ENSEMBLE, PAPER
-from autobct.tuning.problem import ScaledProblem, Stated
 from autobct.tuning.space.hints import NOTHING, Hints
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.space.space import Parameter
-from autobct.tuning.units.scale import is_log
+from autobct.tuning.units.scale import ScaledProblem, Stated, is_log
 from autobct.version import __version__
 
 if TYPE_CHECKING:

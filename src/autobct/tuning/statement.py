@@ -9,19 +9,13 @@ from typing import Any, Unpack
 from autobct.belief.arrays import whole_number
 from autobct.tuning.decide.policy import Policy
 from autobct.tuning.decide.search import THOROUGH
-from autobct.tuning.keywords import (
-    Direction,
-    LimitKeywords,
-    ProblemKeywords,
-    TunerKeywords,
-    all_names,
-    check_names,
-)
-from autobct.tuning.problem import ScaledProblem, problem_of
+from autobct.tuning.keywords import LimitKeywords, ProblemKeywords, TunerKeywords, all_names, check_names
+from autobct.tuning.problem import problem_of
 from autobct.tuning.settings import settings_of
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.limits import Limits
 from autobct.tuning.units.price import Price
+from autobct.tuning.units.scale import Direction, ScaledProblem
 
 _PRICE = "write e.g. price='0.01 per 30s'"
 _OF_PROBLEM = tuple(ProblemKeywords.__annotations__)

@@ -11,16 +11,14 @@ from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
 from autobct.tuning.decide.forecast import Forecast, forecast
-from autobct.tuning.decide.position import Position, decide
+from autobct.tuning.decide.position import Position, decide, position_of, reason_to_stop
 from autobct.tuning.decide.search import Candidates, searched
-from autobct.tuning.decide.standing import position_of, reason_to_stop
 from autobct.tuning.decide.waiting import Waiting, first_of_several
 from autobct.tuning.guard import Guard, changing, reading, usual_errors_in
 from autobct.tuning.history import Run
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.memory import Memory, check_control, run_told
 from autobct.tuning.model.simulated import simulation_of, twin_of
-from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.remembered import Remembered
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.settings import planned, settings_of
@@ -28,8 +26,9 @@ from autobct.tuning.space.space import Space
 from autobct.tuning.statement import Plan, Problem, parted
 from autobct.tuning.units.limits import Left
 from autobct.tuning.units.price import Price
+from autobct.tuning.units.scale import ScaledProblem
 from autobct.tuning.windows import window
-from autobct.value.assessment import Assess
+from autobct.value.acquisition import Assess
 
 if TYPE_CHECKING:
     from autobct.value.bounds.certificate import Certificate, Progress

@@ -20,9 +20,8 @@ from collections.abc import Callable
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis
+from autobct.belief.basis import Basis, Model, noise_at
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import Model, noise_at
 from autobct.value.state import State
 
 Features = Callable[[State], Array]

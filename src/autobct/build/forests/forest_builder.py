@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import COST_MODELS
 from autobct.belief.prior import Prior
 from autobct.build.checkpoints import BuildError, Checkpoints
 from autobct.build.forests.cloud import concatenate, paper_cloud

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array
-from autobct.belief.model import COST_MODELS, Model
+from autobct.belief.basis import Model
+from autobct.belief.cost import COST_MODELS
 from autobct.build.forests.features import Features, references_first, weight_features
 from autobct.build.forests.forest import Forest
 from autobct.build.forests.forest_map import ForestMap

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autobct.belief.arrays import Array
+from autobct.belief.basis import Model
 from autobct.belief.gaussian import Belief
-from autobct.belief.model import Model
 from autobct.belief.prior import Prior, paper_prior
 from autobct.build.forests.cloud import concatenate, paper_cloud
 from autobct.build.forests.features import Features, at_references, expansion, references_first, weight_features
 from autobct.build.forests.iteration import Cut, Fit, Progress, above, forest_fit, value_iteration
-from autobct.value.assessment import Assess, ByValue
+from autobct.value.acquisition import Assess
 from autobct.value.lookahead.nodes import Nodes, product, stratified
-from autobct.value.lookahead.one_step import Continuation, control_values, damped, never, one_run_value
+from autobct.value.lookahead.one_step import ByValue, Continuation, control_values, damped, never, one_run_value
 from autobct.value.state import State, Terms, control_grid, view
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autobct.belief.arrays import Array
-from autobct.belief.model import LOG_LINEAR
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Prior
 from autobct.build.forests.features import references_first
 from autobct.build.layout import training_controls

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from autobct.belief.model import COST_MODELS
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.prior import Prior
 from autobct.build.checkpoints import BuildError, Checkpoints
 from autobct.build.layout import (

@@ -21,7 +21,7 @@ from autobct.run.journal_replay import run_of, tuner_of
 from autobct.run.process import INTERRUPTED
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.decide.standing import is_failing
+from autobct.tuning.decide.position import is_failing
 from autobct.tuning.decide.waiting import Waiting, waiting_for
 from autobct.tuning.executor import EndedRun, Executor, Here
 from autobct.tuning.history import Note

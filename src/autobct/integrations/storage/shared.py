@@ -23,7 +23,7 @@ from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
 from autobct.integrations.storage.turn import Turn
 from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.decide.standing import is_failing
+from autobct.tuning.decide.position import is_failing
 from autobct.tuning.decide.waiting import Waiting
 from autobct.tuning.history import Run
 from autobct.tuning.memory import run_told

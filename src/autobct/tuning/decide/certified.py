@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autobct.tuning.problem import ScaledProblem
-from autobct.value.assessment import Assess, Assessment
+from autobct.tuning.units.scale import ScaledProblem
+from autobct.value.acquisition import Assess, Assessment
 from autobct.value.bounds.certificate import Certificate, Progress, certify
 from autobct.value.bounds.lower_bound import Estimate
 from autobct.value.state import State, Terms, view
-
-if TYPE_CHECKING:
-    pass
-
 
 _SMALL = 1e-4  # a step in model units
 

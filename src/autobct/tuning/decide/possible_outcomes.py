@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
+from autobct.tuning.decide.search import Candidates, score_moves
+from autobct.tuning.memory import Memory
+from autobct.value.acquisition import Assessment
 from autobct.value.simulate import KEPT
 from autobct.value.state import State, keep
 
@@ -31,3 +35,30 @@ def after_outcomes(state: State, moves: Array, trained: Indices) -> tuple[State,
         best = trained[np.argsort(-mean[trained], kind="stable")[:KEPT]]
         made.append(keep(replace(state, score=state.score.with_mean(mean)), best))
     return tuple(made)
+
+
+DOUBTED = 0.25
+"""Quantile of what a run is worth over the possible outcomes of those under way.  docs/decisions/pending.md."""
+
+
+def over_outcomes(found: Sequence[Assessment], stops: Sequence[float]) -> tuple[Array, Array]:
+    """Value and priority of every candidate over possible outcomes of the runs under way.
+
+    A run that waits for them loses nothing but time, so it is worth what it is in `DOUBTED` of the outcomes, not in the
+    mean, to which a few outcomes contribute most.  stops: value of stopping after each outcome
+    """
+    gains = np.array([one.value - stop for one, stop in zip(found, stops, strict=True)])
+    barred = np.isneginf(gains).any(axis=0)  # by the policy, e.g. beyond its horizon
+    more = np.where(barred, -np.inf, np.quantile(np.where(barred, 0.0, gains), DOUBTED, axis=0))
+    return float(np.mean(stops)) + more, np.mean([one.priority for one in found], axis=0)
+
+
+def fantasies_of(memory: Memory, candidates: Candidates, state: State) -> tuple[State, ...]:
+    """The state after each of some possible outcomes of the runs under way; none where none counts on them."""
+    problem = candidates.problem
+    if problem.prior.ensemble is None or not problem.terms.recall:
+        return ()
+    trained = np.array(
+        list(dict.fromkeys([*candidates.finished(memory), *candidates.under_way(memory)])), dtype=np.intp
+    )
+    return after_outcomes(state, score_moves(memory, candidates) @ candidates.features[0].T, trained)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.history import Run
-from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.units.scale import ScaledProblem
 
 if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner

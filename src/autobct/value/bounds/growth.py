@@ -15,9 +15,8 @@ import numpy as np
 from scipy.integrate import quad
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis, probe_controls
+from autobct.belief.basis import Basis, Model, noise_at, probe_controls
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import Model, noise_at
 from autobct.belief.normal import upsilon
 from autobct.value.state import State, Terms, price_of
 

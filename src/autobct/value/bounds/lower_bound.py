@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.value.assessment import Assess
+from autobct.value.acquisition import Assess
 from autobct.value.bounds.outcomes import spread_truths
 from autobct.value.simulate import CommonRandomNumbers, simulate
 from autobct.value.state import State, Terms, price_of
