@@ -14,7 +14,7 @@ from unittest import mock
 
 import autobct
 from autobct.tuning.decide import position
-from autobct.tuning.decide.waiting import PriceOf, waiting_for
+from autobct.tuning.decide.under_way import PriceOf, waiting_for
 from autobct.tuning.jobs import places
 
 

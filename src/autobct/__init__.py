@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from autobct.belief.prior import Prior, paper_prior
     from autobct.maps.library import load_map
     from autobct.maps.ordinary import FileError
-    from autobct.tuning.decide.decision import Stop, Train
     from autobct.tuning.decide.explain import Explanation
     from autobct.tuning.decide.forecast import Forecast
     from autobct.tuning.decide.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
-    from autobct.tuning.history import Note, Run
-    from autobct.tuning.isolation import Isolation
+    from autobct.tuning.history import Note, Run, Stop, Train
+    from autobct.tuning.jobs import Isolation
     from autobct.tuning.model.alarm import Alarm
     from autobct.tuning.result import Result, TuningError, WhatIf
     from autobct.tuning.space.row_table import Table
@@ -82,12 +81,11 @@ _HOMES = {  # module -> its public names, imported when one of them is first ask
     "belief.prior": "Prior paper_prior",
     "maps.library": "load_map",
     "maps.ordinary": "FileError",
-    "tuning.decide.decision": "Stop Train",
     "tuning.decide.explain": "Explanation",
     "tuning.decide.forecast": "Forecast",
     "tuning.decide.policy": "ei_per_cost exact frugal gittins mapped relaxed sampled",
-    "tuning.history": "Note Run",
-    "tuning.isolation": "Isolation",
+    "tuning.history": "Note Run Stop Train",
+    "tuning.jobs": "Isolation",
     "tuning.model.alarm": "Alarm",
     "tuning.result": "Result TuningError WhatIf",
     "tuning.space.row_table": "Table",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autobct.paper.synthetic_forest import Calibration
-    from autobct.tuning.decide.decision import Decision
+    from autobct.tuning.history import Decision
     from autobct.tuning.tuner import Tuner
 
 app = typer.Typer(
@@ -128,7 +128,7 @@ def _print_units(console: Console, calibration: Calibration, price: float) -> No
 
 
 def _print_answer(console: Console, tuner: Tuner, decision: Decision) -> None:
-    from autobct.tuning.decide.decision import Stop
+    from autobct.tuning.history import Stop
 
     best = tuner.best
     assert best is not None

@@ -123,7 +123,7 @@ def repair(
 def _foretell(job: Job) -> None:
     """The forecast, and the next command; nothing is run, nothing is written."""
     from autobct.run.opening import standing
-    from autobct.tuning.decide.decision import Train
+    from autobct.tuning.history import Train
     from autobct.tuning.units.limits import Deadline, Left
 
     tuner, told = standing(job).tuner, job.settings.limits.deadline

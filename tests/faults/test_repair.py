@@ -18,7 +18,7 @@ from autobct.run import read_run, stored
 from autobct.run.journal import JournalError, read_journal
 from autobct.run.lock import LockedError, locked
 from autobct.run.repair import repair
-from autobct.tuning.decide.decision import Train
+from autobct.tuning.history import Train
 
 RUNS = 6
 

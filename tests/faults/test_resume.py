@@ -18,7 +18,7 @@ from autobct.run.codec import encoded
 from autobct.run.job import Job
 from autobct.run.journal import JournalError, chained, read_journal
 from autobct.run.session import tune_program
-from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.history import Stop, Train
 from autobct.tuning.progress import Listeners
 from autobct.tuning.tuner import Tuner
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import autobct
-from autobct.report.estimated import LEVELS, run_score
-from autobct.report.telling import story_of
+from autobct.report.draw_map import LEVELS, run_score
+from autobct.report.story import story_of
 from autobct.tuning.model.estimate import (
     PLAIN,
     Compression,

@@ -12,7 +12,7 @@ import pytest
 import autobct
 from autobct import Categorical, Float, Int, Train, Tuner
 from autobct.maps.container import MapFileError
-from autobct.maps.surrogates import read_surrogate
+from autobct.maps.library import read_surrogate
 from autobct.tuning.decide import position
 from autobct.tuning.model import other_surrogates
 from autobct.tuning.model.other_surrogates import REALISED, layout_of

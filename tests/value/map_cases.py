@@ -10,8 +10,7 @@ from autobct.belief.basis import Model
 from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Perceptron
-from autobct.value.maps.value_map import BASES, ValueMap
+from autobct.value.maps.value_map import BASES, Perceptron, ValueMap
 from autobct.value.state import State, Terms, keep, view
 
 OVERHEAD = 0.002

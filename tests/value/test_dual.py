@@ -14,8 +14,8 @@ from autobct.value.bounds import dual
 from autobct.value.bounds.branches import after_run, expected_prices, ground_of, planted, root_of, upper_prices
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.dual import above_clairvoyant, clairvoyant_mean, first_look
-from autobct.value.bounds.growth import clairvoyant_value
 from autobct.value.bounds.outcomes import Levels, Width, spread_truths
+from autobct.value.bounds.simple_bounds import clairvoyant_value
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.state import Terms, price_of, run_price, view

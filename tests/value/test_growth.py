@@ -10,7 +10,7 @@ from tests.value.cases import FEW, LOG, PAPER, grid, prior_for, random_model, ra
 from autobct.belief.basis import Model, additive, cubic
 from autobct.belief.gaussian import Belief, Gaussian, Truth
 from autobct.belief.prior import PAPER_PRIORS, paper_prior
-from autobct.value.bounds.growth import clairvoyant_value, expected_norm, lower_bound, upper_bound
+from autobct.value.bounds.simple_bounds import clairvoyant_value, expected_norm, lower_bound, upper_bound
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.state import Terms, view

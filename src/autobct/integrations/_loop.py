@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from autobct.tuning.asked import Alone
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.history import Decision, Stop, Train
 from autobct.tuning.jobs import places
+from autobct.tuning.loop import Alone
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result
 from autobct.tuning.training import Times, the_same_again

@@ -12,9 +12,8 @@ from optuna.trial import FrozenTrial
 
 from autobct.integrations._optuna_trials import Reader, Trials
 from autobct.integrations._runs import learnable
-from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.explain import run_at
-from autobct.tuning.history import Run
+from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.memory import Memory
 from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-from autobct.tuning.decide.decision import Decision, run_if_continued
+from autobct.tuning.history import Decision, run_if_continued
 
 STOPPED = "autobct:stopped"
 """The study attribute with the decision to stop, and the price and limits under which it was made."""

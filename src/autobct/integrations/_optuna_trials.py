@@ -14,8 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from autobct.belief.arrays import finite_number
 from autobct.integrations._optuna_store import COST, EXPECTED_COST, MEASURED, SUGGESTED
 from autobct.integrations._runs import control_of
-from autobct.tuning.decide.decision import Train
-from autobct.tuning.history import Run
+from autobct.tuning.history import Run, Train
 from autobct.tuning.space.parameter import Categorical, Int, Parameter
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.space.space import Space

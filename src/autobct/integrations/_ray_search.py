@@ -8,9 +8,8 @@ from typing import Any, cast
 from autobct.belief.arrays import Array
 from autobct.integrations._ray_state import SavedState
 from autobct.integrations._runs import learnable
-from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.explain import run_at
-from autobct.tuning.history import Run
+from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.keywords import TunerKeywords
 from autobct.tuning.memory import with_outcome
 from autobct.tuning.result import Result, TuningError

@@ -21,7 +21,7 @@ from autobct.integrations._ray_state import SavedState, read_state, state_of_tex
 from autobct.integrations._ray_tasks import tune_on_ray
 from autobct.integrations._ray_trials import ENDED, Reported, outcome_of, params_in, ray_trials
 from autobct.integrations._runs import control_of
-from autobct.tuning.decide.decision import Decision, Stop
+from autobct.tuning.history import Decision, Stop
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.result import Result
 from autobct.tuning.space.space import Space

@@ -17,8 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autobct.belief.arrays import Array
-from autobct.tuning.decide.decision import Decision, Train, short, value_of_continuing
-from autobct.tuning.history import Run
+from autobct.tuning.history import Decision, Run, Train, short, value_of_continuing
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.scale import ScaledProblem
 

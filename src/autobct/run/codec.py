@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.tuning.decide.decision import REASONS, Decision, Stop, Train
+from autobct.tuning.history import REASONS, Decision, Stop, Train
 from autobct.tuning.space.space import Space
 
 ROUNDING = 1e-9

@@ -19,7 +19,7 @@ from autobct.run.reading import Reading
 from autobct.run.rows import read_table
 from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
 from autobct.run.toml_table import TomlTable, duration, flag, mapping, names, number, one_of, pair, text, whole
-from autobct.tuning.isolation import bytes_of
+from autobct.tuning.jobs import bytes_of
 from autobct.tuning.keywords import ENSEMBLE, PAPER
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table as Rows

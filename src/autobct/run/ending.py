@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 
 from autobct.run.process import NOT_STARTED
-from autobct.tuning.decide.decision import Decision, Stop
-from autobct.tuning.settings import versions
+from autobct.tuning.history import Decision, Stop
+from autobct.tuning.statement import versions
 from autobct.tuning.tuner import Tuner
 
 RESULT = "result.json"

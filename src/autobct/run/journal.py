@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from autobct.maps.container import write_file
 from autobct.maps.ordinary import FileError, read_ordinary
-from autobct.maps.store import write_file
 from autobct.tuning.guard import Guard
 
 NAME = "journal.jsonl"

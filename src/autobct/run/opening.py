@@ -17,7 +17,7 @@ from autobct.run.process import GRACE
 from autobct.run.processes import end_all, marked
 from autobct.run.program_settings import SettingsError, differences
 from autobct.run.recorded import recorded_settings
-from autobct.tuning.settings import versions
+from autobct.tuning.statement import versions
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,8 +10,7 @@ from typing import Any
 from autobct.run.journal import NAME, JournalError, read_journal
 from autobct.run.journal_replay import replay, settings_in
 from autobct.run.program_settings import ProgramSettings
-from autobct.tuning.decide.decision import Decision, Stop
-from autobct.tuning.history import Run
+from autobct.tuning.history import Decision, Run, Stop
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.scale import ScaledProblem

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autobct.maps.store import write_file
+from autobct.maps.container import write_file
 from autobct.run.journal import FORMAT, NAME, JournalError, chained, checked, journal_bytes, lines_of
 from autobct.run.lock import locked
 

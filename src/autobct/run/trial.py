@@ -21,7 +21,7 @@ from autobct.run.process import NOT_STARTED, OWN_LIMITS, TIMEOUT, Ended, Order, 
 from autobct.run.program_settings import Program, ProgramSettings
 from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
 from autobct.run.template import as_text, filled, has_all
-from autobct.tuning.decide.decision import Train
+from autobct.tuning.history import Train
 from autobct.tuning.units.limits import Deadline
 
 _PARAMS = "params.json"

@@ -11,8 +11,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
-from autobct.tuning.decide.decision import Train
-from autobct.tuning.history import Note, Run
+from autobct.tuning.history import Note, Run, Train
 from autobct.tuning.model.alarm import Alarm, Watch, notes_of, raised, surprise, watched
 from autobct.tuning.model.estimate import Learned, estimated_score, score_at
 from autobct.tuning.model.posterior import extended, learned

@@ -7,27 +7,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
-from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
 from autobct.tuning.decide.forecast import Forecast, forecast
 from autobct.tuning.decide.position import Position, decide, position_of, reason_to_stop
 from autobct.tuning.decide.search import Candidates, searched
-from autobct.tuning.decide.waiting import Waiting, first_of_several
-from autobct.tuning.guard import Guard, changing, reading, usual_errors_in
-from autobct.tuning.history import Run
+from autobct.tuning.decide.under_way import Waiting, first_of_several
+from autobct.tuning.guard import Guard, Remembered, changing, reading, usual_errors_in
+from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.memory import Memory, check_control, run_told
 from autobct.tuning.model.simulated import simulation_of, twin_of
-from autobct.tuning.remembered import Remembered
+from autobct.tuning.progress import window
 from autobct.tuning.result import Result, result_of
-from autobct.tuning.settings import planned, settings_of
 from autobct.tuning.space.space import Space
-from autobct.tuning.statement import Plan, Problem, parted
+from autobct.tuning.statement import Plan, Problem, parted, planned, settings_of
 from autobct.tuning.units.limits import Left
 from autobct.tuning.units.price import Price
 from autobct.tuning.units.scale import ScaledProblem
-from autobct.tuning.windows import window
 from autobct.value.acquisition import Assess
 
 if TYPE_CHECKING:

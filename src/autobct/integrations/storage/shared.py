@@ -22,10 +22,9 @@ from autobct.integrations.storage.identity import identity, is_gone
 from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
 from autobct.integrations.storage.turn import Turn
-from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.position import is_failing
-from autobct.tuning.decide.waiting import Waiting
-from autobct.tuning.history import Run
+from autobct.tuning.decide.under_way import Waiting
+from autobct.tuning.history import Decision, Run, Train
 from autobct.tuning.memory import run_told
 from autobct.tuning.result import count
 from autobct.tuning.storage import LateError, Storage, StorageError

@@ -20,7 +20,7 @@ from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SETTINGS, fingerprint, settings_of_tuner
 from autobct.run.codec import decision_of
 from autobct.run.recorded import RecordedRun
-from autobct.tuning.decide.decision import Decision, Stop
+from autobct.tuning.history import Decision, Stop
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
 from autobct.tuning.storage import Storage, StorageError
 from autobct.tuning.tuner import Tuner

@@ -27,10 +27,10 @@ from autobct.integrations.storage.identity import identity
 from autobct.integrations.storage.patience import Patience
 from autobct.run.codec import decision_of, encoded
 from autobct.run.program_settings import differences
-from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.settings import versions
+from autobct.tuning.history import Stop, Train
 from autobct.tuning.space.parameter import Categorical
 from autobct.tuning.space.space import Space
+from autobct.tuning.statement import versions
 from autobct.tuning.storage import Storage, StorageError
 from autobct.tuning.tuner import Tuner
 

@@ -9,7 +9,7 @@ import numpy as np
 from autobct.tuning.units.scale import ScaledProblem
 from autobct.value.acquisition import Assess, Assessment
 from autobct.value.bounds.certificate import Certificate, Progress, certify
-from autobct.value.bounds.lower_bound import Estimate
+from autobct.value.bounds.simple_bounds import Estimate
 from autobct.value.state import State, Terms, view
 
 _SMALL = 1e-4  # a step in model units

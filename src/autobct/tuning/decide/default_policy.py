@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from autobct.belief.cost import LOG_LINEAR
-from autobct.maps.container import MapFileError
+from autobct.maps.container import MapFileError, shipped
 from autobct.maps.library import shipped_map
-from autobct.maps.store import shipped
 from autobct.tuning.decide.policy import Policy, check_policy, mapped, relaxed
 from autobct.tuning.units.scale import ScaledProblem
 from autobct.value.acquisition import Assess, Assessment, by_ei_per_cost

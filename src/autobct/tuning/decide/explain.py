@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from autobct.belief.arrays import Array, distinct
-from autobct.tuning.decide.decision import Decision, Stop, Train, short
 from autobct.tuning.decide.position import Position, assessed, picked, position_of, train_at
 from autobct.tuning.decide.search import Candidates
+from autobct.tuning.history import Decision, Stop, Train, short
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.problem import at_price

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.tuning.decide.decision import Decision, Stop, Train
 from autobct.tuning.decide.feasibility import (
     FIRST_OVER,
     LATER_OVER,
@@ -29,10 +28,9 @@ from autobct.tuning.decide.feasibility import (
     is_last,
     tightest,
 )
-from autobct.tuning.decide.possible_outcomes import fantasies_of, over_outcomes
 from autobct.tuning.decide.search import Candidates, state_of
-from autobct.tuning.decide.waiting import Waiting, with_covered
-from autobct.tuning.history import Run
+from autobct.tuning.decide.under_way import Waiting, fantasies_of, over_outcomes, with_covered
+from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import to_scores
 from autobct.tuning.model.other_surrogates import OTHERS, REALISED

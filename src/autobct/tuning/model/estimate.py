@@ -16,6 +16,7 @@ from autobct.belief.arrays import Array, kronecker
 from autobct.belief.basis import noise_at
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.tuning.space.candidates import drawn_at
+from autobct.tuning.space.parameter import tuned_names
 from autobct.tuning.units.ranges import DIVERGED
 from autobct.tuning.units.scale import ScaledProblem
 
@@ -254,7 +255,7 @@ def spread_of(weights: Gaussian, features: Array) -> tuple[Array, Array]:
 def importance(known: Learned) -> dict[str, float]:
     """The share of each parameter, the largest first; they sum to 1.  No random numbers: the same for the same runs."""
     space = known.problem.space
-    tuned = [name for name, parameter in zip(space.names, space.parameters, strict=True) if parameter.count != 1]
+    tuned = tuned_names(space.names, space.parameters)
     both = kronecker(_POINTS, 2 * len(tuned))
     first, second = both[:, : len(tuned)], both[:, len(tuned) :]
     base = _estimated(known, first)

@@ -16,7 +16,7 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.surrogate.network import Layout
 from autobct.belief.surrogate.predictive import NetworkPosterior, Shown
-from autobct.maps.surrogates import shipped_surrogate
+from autobct.maps.library import shipped_surrogate
 from autobct.tuning.history import Run
 from autobct.tuning.space.parameter import Categorical, Int, tuned
 from autobct.tuning.space.space import Space
