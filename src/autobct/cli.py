@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from autobct import maps_cli, report_cli, reproduce_cli, run_cli, sign_cli
+from autobct import maps_cli, reproduce_cli, run_cli, sign_cli
 from autobct.console import fail
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ app = typer.Typer(
 )
 app.add_typer(maps_cli.app)
 run_cli.add_to(app)
-report_cli.add_to(app)
 reproduce_cli.add_to(app)
 sign_cli.add_to(app)
 

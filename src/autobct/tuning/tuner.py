@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
-from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
+from autobct.tuning.decide.default_policy import certificate_of, chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
 from autobct.tuning.decide.forecast import Forecast, forecast
 from autobct.tuning.decide.position import Position, decide, position_of, reason_to_stop
@@ -222,8 +222,6 @@ class Tuner(Remembered):
         More time gives a tighter interval.  The bounds hold for the current candidates and if the prior holds; where
         the scale of the score is learned, for the Gaussian with the same mean and covariance.
         """
-        from autobct.tuning.decide.certified import certificate_of  # bounds are of no use before
-
         name, most = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits.max_runs
         options: Any = {"seconds": seconds, "seed": seed, "max_runs": most, "progress": progress}
         return certificate_of(self.problem, self.assess, name, **options)
