@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 import autobct
-from autobct.tuning.decide import position
+from autobct.tuning.decide import position, under_way
 from autobct.tuning.decide.under_way import PriceOf, waiting_for
 from autobct.tuning.jobs import places
 
@@ -44,7 +44,7 @@ class Rule:
         """While the rule is that of the tuner."""
         with contextlib.ExitStack() as changes:
             if self.quantile is not None:
-                changes.enter_context(mock.patch.object(position, "DOUBTED", self.quantile))
+                changes.enter_context(mock.patch.object(under_way, "DOUBTED", self.quantile))
             if self.believer:
                 changes.enter_context(mock.patch.object(position, "fantasies_of", return_value=()))
             yield
