@@ -14,7 +14,7 @@ from tools.mutations import Mutation, of_bytes, of_container, of_journal, of_tex
 
 from autobct.belief.surrogate.network import INPUTS, OUTPUTS, Network
 from autobct.build.forests.forest_map import probe_error, read_forest
-from autobct.build.prior_file import read_prior
+from autobct.build.layout import read_prior
 from autobct.maps.container import pack, read_shipped, unpack
 from autobct.maps.library import array_shapes, read_map, read_surrogate
 from autobct.maps.probes import check_probes

@@ -111,7 +111,7 @@ def main() -> None:
     with atheris.instrument_imports(include=["autobct", "tomllib", "json", "csv"]):
         from tools import file_kinds  # noqa: F401
 
-        import autobct.build.prior_file
+        import autobct.build.layout
         import autobct.maps.library
         import autobct.run.recorded  # noqa: F401
     known, folder = readers(), Path(tempfile.mkdtemp(prefix="autobct-fuzz-"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import autobct
-from autobct.build.prior_file import PriorFileError, read_prior
+from autobct.build.layout import PriorFileError, read_prior
 from autobct.maps.container import MapFileError, read_file
 from autobct.maps.ordinary import FileError, read_json, read_toml
 from autobct.run.config import parse, read_text

@@ -14,7 +14,7 @@ from tools.file_kinds import PRIOR_TOML, surrogate_bytes
 from typer.testing import CliRunner
 
 import autobct
-from autobct.build.prior_file import read_prior
+from autobct.build.layout import read_prior
 from autobct.cli import app
 from autobct.maps.container import MapFileError
 from autobct.maps.library import load_map, read_surrogate, save_map

@@ -13,9 +13,8 @@ from autobct.belief.prior import Prior
 from autobct.build.forests.forest_map import KIND as FOREST
 from autobct.build.forests.forest_map import NOTES, ForestMap, probe_error, read_forest
 from autobct.build.forests.iteration import references_first
-from autobct.build.layout import PAPER_NAMES, priors_of, training_controls
+from autobct.build.layout import PAPER_NAMES, priors_of, read_prior, training_controls
 from autobct.build.map_worth import Duel, DuelRow, numpy_duel, row_of
-from autobct.build.prior_file import read_prior
 from autobct.maps.container import Tensors, read_file, read_shipped, shipped, unpack
 from autobct.maps.library import read_map
 from autobct.maps.library import verify as verify_network
