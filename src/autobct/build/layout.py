@@ -1,7 +1,21 @@
 """The games that maps are built and judged in: bases, references, first beliefs by name or from a file.
 
-The mirror law: a belief and its image under a symmetry of the unit cube have the same value.  A file of the user's,
-TOML or JSON, is checked strictly.
+The mirror law: a belief and its image under a symmetry of the unit cube have the same value.
+
+A file with a first belief, TOML or JSON, is checked strictly:
+
+    basis = "cubic"              # or "additive-quartic"
+    cost_model = "linear"        # or "log-linear": then the cost's numbers are about log cost
+    score_noise = 0.05
+    cost_noise = 0.1
+
+    [score]
+    mean = [0.4, 0.1, -0.2, 0.1]
+    cov = [1.0, 1.0, 1.0, 1.0]   # the variances, or the rows of the whole matrix
+
+    [cost]
+    mean = [1.0, 1.0, 2.0, 2.0]
+    cov = [0.64, 4.0, 4.0, 4.0]
 """
 
 from __future__ import annotations
