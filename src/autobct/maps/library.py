@@ -22,11 +22,17 @@ from autobct.value.maps.value_map import Perceptron, ValueMap
 
 FORMAT = "1"
 KIND = "network"
+SURROGATE = "surrogate"
 
 Source = str | os.PathLike[str] | bytes
 """A path, or the bytes of a file."""
 
+NAME = "default.surrogate"
+LARGEST = 1e4
+"""No weight may be larger: sums of products stay far from the largest float32."""
+
 _GAME = ("basis", "dim", "cost_model", "recall", "overhead", "prices", "noises")
+_HEAD = 32  # width of an attention head
 _MOST_NETWORKS, _MOST_REFERENCES, _MOST_NEIGHBOURS, _MOST_LAYERS = 64, 64, 512, 8
 
 
@@ -162,13 +168,7 @@ def _networks(tensors: Tensors) -> tuple[Perceptron, ...]:
     return networks
 
 
-SURROGATE = "surrogate"
-NAME = "default.surrogate"
 MOST_WIDTH, MOST_HIDDEN, MOST_LAYERS = 512, 2048, 16
-LARGEST = 1e4
-"""No weight may be larger: sums of products stay far from the largest float32."""
-
-_HEAD = 32  # width of an attention head
 
 
 def read_surrogate(

@@ -23,6 +23,9 @@ from autobct.tuning.visible import one_line
 
 __all__ = ["Story", "other_prices", "run_text", "story_of", "tell"]
 
+_PRICES = np.geomspace(1 / 32, 32, 21)  # other prices to try, as multiples of the one that was said
+_SECRET = "env."  # settings whose values may be passwords: a page is made to be shown
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Story:
@@ -178,10 +181,6 @@ def run_text(run: Run) -> str:
     """A run in a few words, for whoever points at it; the table has the rest."""
     outcome = "failed" if run.score is None else f"score {number(run.score)}"
     return f"Run {run.trial + 1}: {outcome}, cost {number(run.cost)}"
-
-
-_PRICES = np.geomspace(1 / 32, 32, 21)  # other prices to try, as multiples of the one that was said
-_SECRET = "env."  # settings whose values may be passwords: a page is made to be shown
 
 
 def story_of(told: object) -> Story:

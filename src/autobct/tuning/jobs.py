@@ -25,6 +25,66 @@ Backend = Literal["processes", "threads"]
 
 FIRST_ALONE = "The first run is made alone, to learn what a run costs; set cost_range to start all jobs at once."
 
+_UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
+_AMOUNT = re.compile(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)\s*", re.IGNORECASE)
+LEAST = 1e6
+"""Bytes: below it nothing runs, and a unit was probably forgotten."""
+
+_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([a-z]+)\s*", re.IGNORECASE)
+
+Outcome = TypeVar("Outcome")
+
+
+class WorkerLostError(RuntimeError):
+    """A worker ended before its run did: it crashed, was killed, or ran out of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun(Generic[Outcome]):
+    """One run that is over.
+
+    number:  the one it was submitted with
+    outcome: what it returned; None if there is an error
+    error:   what it raised, or a `WorkerLostError`
+    """
+
+    number: int
+    outcome: Outcome | None = None
+    error: BaseException | None = None
+
+
+class Executor(Protocol[Outcome]):
+    """Makes runs, one or several at a time."""
+
+    def submit(self, number: int, run: Callable[[], Outcome]) -> None:
+        """Start a run, now or as soon as there is room for it."""
+
+    def wait(self) -> EndedRun[Outcome]:
+        """The next run to end, each once, in the order in which they end."""
+
+    def cancel(self) -> None:
+        """End whatever is running, and take back what it holds; more than once does no harm."""
+
+
+class Here(Generic[Outcome]):
+    """One run at a time, in the calling thread, when it is waited for."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[tuple[int, Callable[[], Outcome]]] = deque()
+
+    def submit(self, number: int, run: Callable[[], Outcome]) -> None:
+        """To be made at the next `wait`."""
+        self._waiting.append((number, run))
+
+    def wait(self) -> EndedRun[Outcome]:
+        """Make the first one; what it raises is raised here."""
+        number, run = self._waiting.popleft()
+        return EndedRun(number, run())
+
+    def cancel(self) -> None:
+        """Nothing is running between two calls."""
+        self._waiting.clear()
+
 
 def with_executor(
     train: TrainingFunction, isolation: Isolation | None, jobs: int, backend: Backend
@@ -82,68 +142,6 @@ def places(tuner: Tuner, jobs: int, price_of: str = "compute") -> int:
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-Outcome = TypeVar("Outcome")
-
-
-class WorkerLostError(RuntimeError):
-    """A worker ended before its run did: it crashed, was killed, or ran out of memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndedRun(Generic[Outcome]):
-    """One run that is over.
-
-    number:  the one it was submitted with
-    outcome: what it returned; None if there is an error
-    error:   what it raised, or a `WorkerLostError`
-    """
-
-    number: int
-    outcome: Outcome | None = None
-    error: BaseException | None = None
-
-
-class Executor(Protocol[Outcome]):
-    """Makes runs, one or several at a time."""
-
-    def submit(self, number: int, run: Callable[[], Outcome]) -> None:
-        """Start a run, now or as soon as there is room for it."""
-
-    def wait(self) -> EndedRun[Outcome]:
-        """The next run to end, each once, in the order in which they end."""
-
-    def cancel(self) -> None:
-        """End whatever is running, and take back what it holds; more than once does no harm."""
-
-
-class Here(Generic[Outcome]):
-    """One run at a time, in the calling thread, when it is waited for."""
-
-    def __init__(self) -> None:
-        self._waiting: deque[tuple[int, Callable[[], Outcome]]] = deque()
-
-    def submit(self, number: int, run: Callable[[], Outcome]) -> None:
-        """To be made at the next `wait`."""
-        self._waiting.append((number, run))
-
-    def wait(self) -> EndedRun[Outcome]:
-        """Make the first one; what it raises is raised here."""
-        number, run = self._waiting.popleft()
-        return EndedRun(number, run())
-
-    def cancel(self) -> None:
-        """Nothing is running between two calls."""
-        self._waiting.clear()
-
-
-_UNITS = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
-_AMOUNT = re.compile(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kmgt]i?b)\s*", re.IGNORECASE)
-LEAST = 1e6
-"""Bytes: below it nothing runs, and a unit was probably forgotten."""
-
-_TIME = re.compile(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 def bytes_of(value: object) -> float:
