@@ -23,8 +23,8 @@ from autobct.run.config import parse, read_text
 from autobct.run.job import Job
 from autobct.run.journal import Journal, read_journal
 from autobct.run.recorded import read_run
-from autobct.run.rows import read_lines
 from autobct.run.session import tune_program
+from autobct.run.toml_space import read_lines
 from autobct.tuning.progress import Listeners
 
 TOML = """

@@ -14,8 +14,7 @@ import typer
 from autobct.console import fail, say
 
 if TYPE_CHECKING:
-    from autobct.run.ending import Ending
-    from autobct.run.job import Job
+    from autobct.run.job import Ending, Job
     from autobct.run.recorded import RecordedRun
     from autobct.tuning.storage import Storage
 
@@ -93,7 +92,7 @@ def init(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = _FIRST,
 ) -> None:
     """Write a commented TOML file to start from."""
-    from autobct.run.first_file import first_file
+    from autobct.run.job import first_file
 
     try:
         with open(path, "x", encoding="utf-8") as file:
@@ -116,14 +115,14 @@ def repair(
         fail("autobct repair needs Linux, macOS or another POSIX system.")
     with _one_sentence():
         from autobct.run.recorded import folder_of
-        from autobct.run.repair import repair as repaired
+        from autobct.run.recorded import repair as repaired
 
         typer.echo(str(repaired(folder_of(folder) if folder.suffix == ".toml" else folder)))
 
 
 def _foretell(job: Job) -> None:
     """The forecast, and the next command; nothing is run, nothing is written."""
-    from autobct.run.opening import standing
+    from autobct.run.job import standing
     from autobct.tuning.history import Train
     from autobct.tuning.units.limits import Deadline, Left
 

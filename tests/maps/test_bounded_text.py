@@ -18,7 +18,7 @@ from autobct.maps.ordinary import FileError, read_json, read_toml
 from autobct.run.config import parse, read_text
 from autobct.run.journal import JournalError, read_journal
 from autobct.run.program_settings import SettingsError
-from autobct.run.rows import read_lines
+from autobct.run.toml_space import read_lines
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 

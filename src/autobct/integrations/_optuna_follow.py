@@ -10,8 +10,8 @@ from statistics import fmean
 
 from optuna.trial import FrozenTrial
 
+from autobct.integrations._hosts import learnable
 from autobct.integrations._optuna_trials import Reader, Trials
-from autobct.integrations._runs import learnable
 from autobct.tuning.decide.explain import run_at
 from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.memory import Memory

@@ -13,8 +13,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from autobct.integrations._optuna_follow import Follower
-from autobct.integrations._optuna_store import STOPPED, WHY, all_trials
-from autobct.integrations._optuna_trials import space_of
+from autobct.integrations._optuna_trials import STOPPED, WHY, all_trials, space_of
 from autobct.tuning.history import Decision, Stop
 from autobct.tuning.keywords import TunerKeywords
 from autobct.tuning.space.parameter import Float

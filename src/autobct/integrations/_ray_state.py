@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autobct.integrations._ray_choices import space_in, space_json
-from autobct.run.codec import encoded
+from autobct.integrations._ray_space import space_in, space_json
+from autobct.run.journal import encoded
 from autobct.tuning.history import Run, Train
 from autobct.tuning.space.space import Space
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from autobct.integrations._candidates import baseline_of, columns_of, guess_of
 from autobct.integrations._evaluation import Evaluation, begun, check_metric
-from autobct.integrations._loop import until_it_stops
+from autobct.integrations._hosts import until_it_stops
 from autobct.tuning.decide.explain import Explanation
 from autobct.tuning.history import Stop, Train
 from autobct.tuning.progress import Event, Listeners

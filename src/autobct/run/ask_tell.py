@@ -12,8 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from autobct.run.codec import CodecError, decision_of, encoded
-from autobct.run.journal import NAME, Journal, JournalError
+from autobct.run.journal import NAME, CodecError, Journal, JournalError, decision_of, encoded
 from autobct.run.journal_replay import VERIFIED, differing, placed, was_repaired
 from autobct.run.program_settings import differences
 from autobct.tuning.decide.position import is_failing

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autobct.run.codec import ROUNDING, alike, decision_of
 from autobct.run.config import parse
-from autobct.run.journal import JournalError
+from autobct.run.journal import ROUNDING, JournalError, alike, decision_of
 from autobct.run.program_settings import ProgramSettings
 from autobct.tuning.decide.under_way import Waiting
 from autobct.tuning.history import Decision, Run, Stop, Train

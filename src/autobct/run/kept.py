@@ -13,8 +13,7 @@ from typing import Any
 
 from autobct.maps.container import write_file
 from autobct.run.ask_tell import StoredTuner, stored
-from autobct.run.codec import decision_of
-from autobct.run.journal import NAME, JournalError, read_journal
+from autobct.run.journal import NAME, JournalError, decision_of, read_journal
 from autobct.tuning.decide.under_way import Waiting
 from autobct.tuning.history import Decision, Run, Train
 from autobct.tuning.space.space import Space

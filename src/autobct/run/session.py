@@ -9,13 +9,11 @@ from datetime import UTC, datetime
 from functools import partial
 
 from autobct.maps.container import write_file
-from autobct.run.codec import encoded, same
-from autobct.run.ending import RESULT, Ending
 from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
-from autobct.run.job import Job
+from autobct.run.job import RESULT, Ending, Job, OpenedFolder, opened
+from autobct.run.journal import encoded, same
 from autobct.run.journal_replay import run_of
-from autobct.run.opening import OpenedFolder, opened
 from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, SlowNotice
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.under_way import Waiting, waiting_for

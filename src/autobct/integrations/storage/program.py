@@ -13,10 +13,9 @@ import optuna
 
 from autobct.integrations.storage.shared import Interrupted, SharedTuner, shared
 from autobct.maps.container import write_file
-from autobct.run.ending import RESULT, Ending
 from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
-from autobct.run.job import Job
+from autobct.run.job import RESULT, Ending, Job
 from autobct.run.journal_replay import run_of, tuner_of
 from autobct.run.process import INTERRUPTED
 from autobct.run.trial import Allowance, TrialOutcome

@@ -15,7 +15,7 @@ from optuna.trial import TrialState
 
 from autobct.belief.arrays import finite_number
 from autobct.integrations._optuna_follow import Follower
-from autobct.integrations._optuna_store import COST
+from autobct.integrations._optuna_trials import COST
 from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimedTrial, ClaimReader, Snapshot
 from autobct.integrations.storage.heart import PER_GRACE, Heart
 from autobct.integrations.storage.identity import identity, is_gone
