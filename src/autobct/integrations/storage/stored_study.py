@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy
 from optuna.trial import FrozenTrial
 
-from autobct.integrations._optuna_follow import Follower
+from autobct.integrations._optuna_study import Follower
 from autobct.integrations._optuna_trials import STOPPED
 from autobct.integrations.storage.claims import ClaimReader
 from autobct.integrations.storage.database import existing

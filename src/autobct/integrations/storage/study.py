@@ -22,8 +22,8 @@ from optuna.trial import FrozenTrial, TrialState
 from autobct.integrations._optuna_trials import EXPECTED_COST, STOPPED, WHY, distribution_of
 from autobct.integrations.storage.claims import CLAIM, Claim, Snapshot
 from autobct.integrations.storage.database import opened
-from autobct.integrations.storage.identity import identity
 from autobct.integrations.storage.patience import Patience
+from autobct.integrations.storage.workers import identity
 from autobct.run.journal import decision_of, encoded
 from autobct.run.program_settings import differences
 from autobct.tuning.history import Stop, Train
