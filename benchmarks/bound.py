@@ -23,13 +23,13 @@ from penalty import relaxed_information
 
 import autobct
 from autobct.belief.prior import paper_prior, with_log_cost
-from autobct.build.forests.features import references_first
+from autobct.build.forests.iteration import references_first
+from autobct.maps.container import SUFFIX, shipped
 from autobct.maps.library import shipped_map
-from autobct.maps.store import SUFFIX, shipped
 from autobct.value.bounds import cheap_runs
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.dual import clairvoyant_mean
-from autobct.value.bounds.lower_bound import Estimate
+from autobct.value.bounds.simple_bounds import Estimate
 from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.maps.value_map import ValueMap
 from autobct.value.state import Terms, control_grid, view

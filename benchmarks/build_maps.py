@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from autobct.build.forests.features import references_first
+from autobct.build.forests.iteration import references_first
 from autobct.build.layout import reference_controls, training_controls
 from autobct.build.networks.game import Game
 from autobct.build.networks.judged import game_of

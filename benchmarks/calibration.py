@@ -29,9 +29,9 @@ from cube import Array, Space, unit_of
 from tasks import Task, holdout, published
 
 from autobct import Categorical, Int
-from autobct.belief.surrogate.ensemble import compressed
 from autobct.belief.surrogate.learning import Habits, ensemble_of
 from autobct.belief.surrogate.surface import surface
+from autobct.tuning.model.estimate import compressed
 
 RUNS, DRAWS = 12, 4
 NOISE = 0.003

@@ -16,7 +16,7 @@ import numpy as np
 
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.tuning.decide.policy import relaxed
-from autobct.value.bounds.lower_bound import CAP, Estimate, joined, play, stage_of
+from autobct.value.bounds.simple_bounds import CAP, Estimate, joined, play, stage_of
 from autobct.value.simulate import common_random_numbers
 from autobct.value.state import Terms, control_grid, view
 

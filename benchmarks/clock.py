@@ -13,8 +13,8 @@ from typing import Any
 from unittest import mock
 
 import autobct
-from autobct.tuning.decide import position, standing
-from autobct.tuning.decide.waiting import PriceOf, waiting_for
+from autobct.tuning.decide import position, under_way
+from autobct.tuning.decide.under_way import PriceOf, waiting_for
 from autobct.tuning.jobs import places
 
 
@@ -44,9 +44,9 @@ class Rule:
         """While the rule is that of the tuner."""
         with contextlib.ExitStack() as changes:
             if self.quantile is not None:
-                changes.enter_context(mock.patch.object(position, "DOUBTED", self.quantile))
+                changes.enter_context(mock.patch.object(under_way, "DOUBTED", self.quantile))
             if self.believer:
-                changes.enter_context(mock.patch.object(standing, "_fantasies", return_value=()))
+                changes.enter_context(mock.patch.object(position, "fantasies_of", return_value=()))
             yield
 
     def is_enough(self, run: autobct.Train, others: Sequence[tuple[float, autobct.Train]], now: float) -> bool:

@@ -26,11 +26,10 @@ import numpy as np
 
 from autobct.belief.prior import Prior
 from autobct.build.forests.forest_builder import ForestRequest, build_forest
-from autobct.build.forests.forest_file import read_forest
+from autobct.build.forests.forest_map import read_forest
 from autobct.build.layout import PAPER_NAMES, priors_of
 from autobct.build.map_worth import numpy_duel, row_of
-from autobct.maps.container import unpack
-from autobct.maps.store import read_file
+from autobct.maps.container import read_file, unpack
 
 RUNS = (2, 4)
 DAMPING = (0.0, 0.02)

@@ -33,8 +33,7 @@ from autobct.tuning.model import default_prior
 from autobct.tuning.space.candidates import SPREAD
 from autobct.tuning.statement import Plan
 from autobct.value import acquisition
-from autobct.value.acquisition import CHEAP
-from autobct.value.assessment import Assessment, by_ei_per_cost
+from autobct.value.acquisition import CHEAP, Assessment, by_ei_per_cost
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.state import State, Terms, run_price, stop_value, variance
 

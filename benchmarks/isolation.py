@@ -24,7 +24,7 @@ def eats(params: dict[str, Any]) -> float:
 
 def main() -> None:
     from autobct.run.isolated import isolated  # not above: the process of a training imports this file as well
-    from autobct.tuning.isolation import Isolation
+    from autobct.tuning.jobs import Isolation
     from autobct.tuning.training import TrainingError
 
     walls, cpus, inside = [], [], []

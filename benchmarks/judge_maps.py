@@ -23,8 +23,8 @@ import autobct
 from autobct.belief.prior import Prior
 from autobct.build.layout import PAPER_NAMES, priors_of
 from autobct.build.map_worth import DuelRow, row_of
+from autobct.maps.container import SUFFIX, shipped
 from autobct.maps.library import read_map, save_map, shipped_map
-from autobct.maps.store import SUFFIX, shipped
 from autobct.value.maps.value_map import ValueMap
 
 NOTES = ("build", "autobct", "numpy", "seconds")

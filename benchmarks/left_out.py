@@ -31,7 +31,7 @@ from peer_list import PEERS
 from tasks import LEVELS, autobct_tuner, play
 
 from autobct.belief.surrogate.network import Network
-from autobct.maps.surrogates import read_surrogate
+from autobct.maps.library import read_surrogate
 from autobct.tuning import problem
 from autobct.tuning.model import other_surrogates
 from autobct.tuning.space.parameter import Categorical

@@ -20,7 +20,7 @@ import numpy as np
 from default_prior import Surface
 
 import autobct
-from autobct.tuning.decide import standing
+from autobct.tuning.decide import position
 
 DIMS, PRICES, BUDGETS = (1, 2, 4), (0.003, 0.01), (2.0, 5.0, 12.0)
 THRESHOLDS = ((0.5, 0.5), (0.5, 0.25), (0.5, 0.1), (0.5, 0.05), (0.25, 0.25), (0.1, 0.1))
@@ -58,7 +58,7 @@ def main() -> None:
     cases = [(dim, share, s) for dim in DIMS for share in PRICES for s in range(surfaces)]
     print("first later  budget   score            over    by   runs  none")
     for first, later in THRESHOLDS:
-        standing.FIRST_OVER, standing.LATER_OVER = first, later
+        position.FIRST_OVER, position.LATER_OVER = first, later
         for budget in BUDGETS:
             found = np.array([played(Surface(dim, s), dim, share, budget, s) for dim, share, s in cases])
             score, excess, runs = found.T

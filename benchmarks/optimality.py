@@ -33,12 +33,13 @@ import numpy as np
 import autobct
 from autobct.belief.normal import upsilon
 from autobct.belief.prior import PAPER_PRIORS, Prior, paper_prior, with_log_cost
+from autobct.maps.container import SUFFIX, shipped
 from autobct.maps.library import shipped_map
-from autobct.maps.store import SUFFIX, shipped
 from autobct.tuning.decide.policy import exact, mapped, relaxed
-from autobct.value.assessment import Assess, ByValue, by_gittins_index
+from autobct.value.acquisition import Assess, by_gittins_index
 from autobct.value.bounds.certificate import upper_estimate
-from autobct.value.bounds.lower_bound import CAP, difference, joined, play, stage_of
+from autobct.value.bounds.simple_bounds import CAP, difference, joined, play, stage_of
+from autobct.value.lookahead.one_step import ByValue
 from autobct.value.maps.value_map import ValueMap, mismatches
 from autobct.value.simulate import CommonRandomNumbers, common_random_numbers, simulate
 from autobct.value.state import State, Terms, control_grid, price_of, run_price, score_gains, stop_value, view

@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 import optuna
 
-from autobct.integrations import _optuna_follow
+from autobct.integrations import _optuna_study
 from autobct.integrations.optuna import AutoBCTTerminator
 
 PRICES = (0.0005, 0.002, 0.008)
@@ -67,7 +67,7 @@ def stopped_after(task: Callable[[optuna.Trial], float], seed: int, price: float
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--proposals", type=int, nargs="+", default=[_optuna_follow.PROPOSALS])
+    parser.add_argument("--proposals", type=int, nargs="+", default=[_optuna_study.PROPOSALS])
     said = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     head = " | ".join(f"stop, {k} suggestions: trials | regret" for k in said.proposals)
@@ -80,7 +80,7 @@ def main() -> None:
         for price in PRICES:
             net = [nets(study, price) for study in whole]
             cells = []
-            for _optuna_follow.PROPOSALS in said.proposals:
+            for _optuna_study.PROPOSALS in said.proposals:
                 made = [stopped_after(task, seed, price) for seed in range(said.seeds)]
                 regret = np.mean([of.max() - of[k - 1] for of, k in zip(net, made, strict=True)])
                 cells.append(f"{np.mean(made):.1f} | {regret:.4f}")

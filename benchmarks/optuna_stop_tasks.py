@@ -21,7 +21,7 @@ import numpy as np
 import optuna
 from tasks import CAP, LEVELS, Bench, Task, best_seen, named, outcome_of, seed_on
 
-from autobct.integrations import _optuna_follow
+from autobct.integrations import _optuna_study
 from autobct.integrations._optuna_trials import distributions_of
 from autobct.integrations.optuna import AutoBCTTerminator
 from autobct.tuning.space.space import Space
@@ -79,10 +79,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--tasks", nargs="+", default=list(TASKS))
-    parser.add_argument("--proposals", type=int, default=_optuna_follow.PROPOSALS, help="suggestions that count")
+    parser.add_argument("--proposals", type=int, default=_optuna_study.PROPOSALS, help="suggestions that count")
     parser.add_argument("--data")
     said = parser.parse_args()
-    _optuna_follow.PROPOSALS = said.proposals
+    _optuna_study.PROPOSALS = said.proposals
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     found: dict[tuple[str, float], list[Study]] = {}
     print("| task and price | our stop: captured | trials | best fixed k | k | best k of each | k | 50 trials |")

@@ -25,8 +25,8 @@ from autobct.belief.arrays import Array, Array32, Indices, whole_number
 from autobct.belief.gaussian import Gaussian
 from autobct.value.bounds.branches import Branches, Ground, after_run, ground_of, planted, seen
 from autobct.value.bounds.dual import first_look
-from autobct.value.bounds.lower_bound import Estimate
 from autobct.value.bounds.outcomes import folded_lattice, spread_normals, to_normals
+from autobct.value.bounds.simple_bounds import Estimate
 from autobct.value.lookahead.nodes import Nodes
 from autobct.value.lookahead.one_step import Continuation, control_values
 from autobct.value.state import State, Terms, stop_value

@@ -18,8 +18,9 @@ import time
 import numpy as np
 
 from autobct.belief.prior import Prior, paper_prior, with_log_cost
-from autobct.value.assessment import Assess, ByValue, by_gittins_index
+from autobct.value.acquisition import Assess, by_gittins_index
 from autobct.value.lookahead.on_the_fly import on_the_fly
+from autobct.value.lookahead.one_step import ByValue
 from autobct.value.simulate import CommonRandomNumbers, Outcome, common_random_numbers, simulate
 from autobct.value.state import State, Terms, view
 

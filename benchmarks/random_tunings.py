@@ -26,7 +26,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 
 import autobct
-from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.history import Stop, Train
 
 MOST_RUNS = 30
 MOST_CANDIDATES = 2000

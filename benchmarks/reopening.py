@@ -18,7 +18,7 @@ import numpy as np
 
 import autobct
 from autobct.run import stored
-from autobct.value.assessment import Assessment
+from autobct.value.acquisition import Assessment
 
 
 def for_ever(controls: Any, seed: int) -> Any:

@@ -26,9 +26,8 @@ from tools.chromium import browser, find_chromium
 import autobct
 from autobct.report.page import page_of
 from autobct.report.plots import belief_slices, history_figure
-from autobct.report.story import Story
-from autobct.report.telling import other_prices, tell
-from autobct.tuning.decide.decision import Decision
+from autobct.report.story import Story, other_prices, tell
+from autobct.tuning.history import Decision
 
 RUNS = 50
 SPACES = {

@@ -29,8 +29,7 @@ from autobct.belief.prior import paper_prior
 from autobct.tuning.statement import Plan
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Perceptron
-from autobct.value.maps.value_map import ValueMap
+from autobct.value.maps.value_map import Perceptron, ValueMap
 from autobct.value.state import Terms, keep, view
 
 RESULTS = Path(__file__).parent / "results" / "speed.json"

@@ -22,7 +22,7 @@ import numpy as np
 from autobct.belief.prior import paper_prior, with_log_cost
 from autobct.maps.library import shipped_map
 from autobct.tuning.decide.policy import Policy, exact, mapped, relaxed
-from autobct.value.bounds.lower_bound import CAP, PlayedPolicy, difference, joined, play, stage_of
+from autobct.value.bounds.simple_bounds import CAP, PlayedPolicy, difference, joined, play, stage_of
 from autobct.value.maps.value_map import ValueMap
 from autobct.value.simulate import common_random_numbers
 from autobct.value.state import Terms, control_grid, view

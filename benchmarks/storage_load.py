@@ -38,10 +38,10 @@ def work(address: str, log: str, most: int) -> None:
     """Ask and tell until all stop; a line for each run: when, seconds to decide, wait and tell, memory, run, CPU."""
     from autobct import Float, Storage, Train, Tuner
     from autobct.integrations.storage import shared
-    from autobct.tuning.decide import position, standing
-    from autobct.value.assessment import pick
+    from autobct.tuning.decide import position
+    from autobct.value.acquisition import pick
 
-    standing.RESOLUTION = 0.0  # never stop before so many runs are made, and decide as always
+    position.RESOLUTION = 0.0  # never stop before so many runs are made, and decide as always
     position.picked = lambda _, found: (int(pick(found, -np.inf)[0]), True)
     tuner = Tuner({f"x{k}": Float(0, 1) for k in range(8)}, price=PRICE, max_runs=most)
     scores = np.random.default_rng(os.getpid())

@@ -8,7 +8,7 @@ import pytest
 from tests.test_maps_cli import run, value_map
 
 from autobct.belief.prior import paper_prior
-from autobct.build.prior_file import PriorFileError, read_prior
+from autobct.build.layout import PriorFileError, read_prior
 from autobct.maps.library import save_map
 
 TOLD = {

@@ -13,8 +13,7 @@ from autobct.build.layout import neighbour_pairs, reference_controls
 from autobct.cli import app
 from autobct.maps.library import save_map
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Perceptron
-from autobct.value.maps.value_map import ValueMap
+from autobct.value.maps.value_map import Perceptron, ValueMap
 
 
 def run(*arguments):
@@ -87,7 +86,7 @@ def test_list_says_what_came_with_the_package():
 
 
 def test_list_shows_the_maps_by_name(network_file, monkeypatch):
-    monkeypatch.setattr("autobct.maps.store.shipped", lambda: {"1d-linear-last": network_file})
+    monkeypatch.setattr("autobct.maps.container.shipped", lambda: {"1d-linear-last": network_file})
     monkeypatch.setattr("autobct.build.opened.read_shipped", lambda name: network_file.read_bytes())
     result = run("list")
     assert result.exit_code == 0

@@ -168,7 +168,7 @@ def test_a_json_file_that_cannot_be_written(folder: Path, tmp_path: Path, monkey
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("autobct.maps.store.write_file", full)
+    monkeypatch.setattr("autobct.maps.container.write_file", full)
     done = run("higgs", "--tables", folder, "--seeds", 1, "--json", tmp_path / "out.json")
     assert done.exit_code == 2
     assert "could not be written" in done.stderr

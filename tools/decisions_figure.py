@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from tests.docs_pages import ROOT, blocks
 
 from autobct import Run, Tuner
-from autobct.tuning.decide.decision import Stop
 from autobct.tuning.decide.explain import Explanation
+from autobct.tuning.history import Stop
 
 PAGE = ROOT / "docs" / "how-it-decides.md"
 _BLUE, _GREEN, _GREY = "#0072B2", "#0B7A53", "#7A828C"

@@ -20,7 +20,7 @@ from tools.decisions_figure import decisions_figure
 
 from autobct import plot
 from autobct.report.live import LiveLine, table_of
-from autobct.tuning.decide.decision import Stop
+from autobct.tuning.history import Stop
 from autobct.tuning.result import Result
 
 IMAGES = ROOT / "docs" / "img"

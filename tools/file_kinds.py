@@ -13,20 +13,18 @@ import numpy as np
 from tools.mutations import Mutation, of_bytes, of_container, of_journal, of_text
 
 from autobct.belief.surrogate.network import INPUTS, OUTPUTS, Network
-from autobct.build.forests.forest_file import probe_error, read_forest
-from autobct.build.prior_file import read_prior
-from autobct.maps.container import pack, unpack
-from autobct.maps.library import read_map
+from autobct.build.forests.forest_map import probe_error, read_forest
+from autobct.build.layout import read_prior
+from autobct.maps.container import pack, read_shipped, unpack
+from autobct.maps.library import array_shapes, read_map, read_surrogate
 from autobct.maps.probes import check_probes
 from autobct.maps.signatures import check_signature, signature_text
-from autobct.maps.store import read_shipped
-from autobct.maps.surrogates import array_shapes, read_surrogate
 from autobct.run.config import parse, read_text
 from autobct.run.job import Job
 from autobct.run.journal import Journal, read_journal
 from autobct.run.recorded import read_run
-from autobct.run.rows import read_lines
 from autobct.run.session import tune_program
+from autobct.run.toml_space import read_lines
 from autobct.tuning.progress import Listeners
 
 TOML = """

@@ -92,8 +92,7 @@ def seeds(folder: Path) -> dict[str, bytes]:
     from tools import file_kinds as kinds
 
     from autobct.maps.library import map_bytes, read_map
-    from autobct.value.maps.perceptron import Perceptron
-    from autobct.value.maps.value_map import ValueMap
+    from autobct.value.maps.value_map import Perceptron, ValueMap
 
     files = {kind.name: kind.data for kind in kinds.file_kinds(folder)}
     spec, rng = read_map(files["map"]).value_map.spec, np.random.default_rng(0)
@@ -112,8 +111,8 @@ def main() -> None:
     with atheris.instrument_imports(include=["autobct", "tomllib", "json", "csv"]):
         from tools import file_kinds  # noqa: F401
 
-        import autobct.build.prior_file
-        import autobct.maps.surrogates
+        import autobct.build.layout
+        import autobct.maps.library
         import autobct.run.recorded  # noqa: F401
     known, folder = readers(), Path(tempfile.mkdtemp(prefix="autobct-fuzz-"))
     if sys.argv[1:2] == ["--seeds"]:

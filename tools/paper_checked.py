@@ -10,7 +10,7 @@ import numpy as np
 from autobct.belief.gaussian import Belief
 from autobct.paper.experiment import Experiment
 from autobct.paper.play import paper_player
-from autobct.value.bounds.growth import clairvoyant_value
+from autobct.value.bounds.simple_bounds import clairvoyant_value
 from autobct.value.state import Terms, view
 
 _DRAWS, _SEED = 4000, 0

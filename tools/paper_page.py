@@ -24,10 +24,20 @@ from tools.paper_checked import checked, misfit
 from autobct.belief.arrays import Array
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.play import Player, default_player, opening, paper_player
-from autobct.paper.replay import TableReplay, recorded
-from autobct.paper.shown import Cells, markdown_lines, published_rows, published_run_cells, run_cells, summary_cells
-from autobct.paper.summary import Tunings, difference, recorded_factor, replay_trainer, replayed
+from autobct.paper.play import Player, TableReplay, default_player, opening, paper_player, recorded
+from autobct.paper.summary import (
+    Cells,
+    Tunings,
+    difference,
+    markdown_lines,
+    published_rows,
+    published_run_cells,
+    recorded_factor,
+    replay_trainer,
+    replayed,
+    run_cells,
+    summary_cells,
+)
 from autobct.report.figures import belief_figure
 from autobct.tuning.tuner import Tuner
 

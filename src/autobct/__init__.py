@@ -7,18 +7,16 @@ from autobct.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from autobct import plot as plot
-    from autobct.belief.basis import Basis
+    from autobct.belief.basis import Basis, Model
     from autobct.belief.gaussian import Belief, Gaussian
-    from autobct.belief.model import Model
     from autobct.belief.prior import Prior, paper_prior
     from autobct.maps.library import load_map
     from autobct.maps.ordinary import FileError
-    from autobct.tuning.decide.decision import Stop, Train
     from autobct.tuning.decide.explain import Explanation
     from autobct.tuning.decide.forecast import Forecast
     from autobct.tuning.decide.policy import ei_per_cost, exact, frugal, gittins, mapped, relaxed, sampled
-    from autobct.tuning.history import Note, Run
-    from autobct.tuning.isolation import Isolation
+    from autobct.tuning.history import Note, Run, Stop, Train
+    from autobct.tuning.jobs import Isolation
     from autobct.tuning.model.alarm import Alarm
     from autobct.tuning.result import Result, TuningError, WhatIf
     from autobct.tuning.space.row_table import Table
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from autobct.tuning.units.limits import Limits
     from autobct.tuning.units.price import Price, price_from
     from autobct.tuning.units.scale import Affine, AffineLog
-    from autobct.value.assessment import Assessment
+    from autobct.value.acquisition import Assessment
 
 __all__ = [
     "Affine",
@@ -78,18 +76,16 @@ __all__ = [
 ]
 
 _HOMES = {  # module -> its public names, imported when one of them is first asked for
-    "belief.basis": "Basis",
+    "belief.basis": "Basis Model",
     "belief.gaussian": "Belief Gaussian",
-    "belief.model": "Model",
     "belief.prior": "Prior paper_prior",
     "maps.library": "load_map",
     "maps.ordinary": "FileError",
-    "tuning.decide.decision": "Stop Train",
     "tuning.decide.explain": "Explanation",
     "tuning.decide.forecast": "Forecast",
     "tuning.decide.policy": "ei_per_cost exact frugal gittins mapped relaxed sampled",
-    "tuning.history": "Note Run",
-    "tuning.isolation": "Isolation",
+    "tuning.history": "Note Run Stop Train",
+    "tuning.jobs": "Isolation",
     "tuning.model.alarm": "Alarm",
     "tuning.result": "Result TuningError WhatIf",
     "tuning.space.row_table": "Table",
@@ -101,7 +97,7 @@ _HOMES = {  # module -> its public names, imported when one of them is first ask
     "tuning.units.limits": "Limits",
     "tuning.units.price": "Price price_from",
     "tuning.units.scale": "Affine AffineLog",
-    "value.assessment": "Assessment",
+    "value.acquisition": "Assessment",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()} | {"plot": "plot"}
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from autobct import maps_cli, report_cli, reproduce_cli, run_cli, sign_cli
+from autobct import maps_cli, reproduce_cli, run_cli, sign_cli
 from autobct.console import fail
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from autobct.paper.synthetic_forest import Calibration
-    from autobct.tuning.decide.decision import Decision
+    from autobct.tuning.history import Decision
     from autobct.tuning.tuner import Tuner
 
 app = typer.Typer(
@@ -30,7 +30,6 @@ app = typer.Typer(
 )
 app.add_typer(maps_cli.app)
 run_cli.add_to(app)
-report_cli.add_to(app)
 reproduce_cli.add_to(app)
 sign_cli.add_to(app)
 
@@ -128,7 +127,7 @@ def _print_units(console: Console, calibration: Calibration, price: float) -> No
 
 
 def _print_answer(console: Console, tuner: Tuner, decision: Decision) -> None:
-    from autobct.tuning.decide.decision import Stop
+    from autobct.tuning.history import Stop
 
     best = tuner.best
     assert best is not None

@@ -5,13 +5,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import typer
-
-if TYPE_CHECKING:
-    pass
-
 
 Progress = Callable[[int, int, str], None]
 

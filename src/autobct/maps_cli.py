@@ -57,7 +57,7 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same num
 def list_maps() -> None:
     """List the maps in the package."""
     from autobct.build.opened import open_map
-    from autobct.maps.store import shipped
+    from autobct.maps.container import shipped
 
     names = list(shipped())
     if not names:
@@ -218,7 +218,7 @@ def _paired(gap: float, error: float) -> str:
 
 def _work_folder(out: Path) -> Path:
     """Where an unfinished build of `out` lives, once `out` is a file that can be written."""
-    from autobct.maps.store import SUFFIX
+    from autobct.maps.container import SUFFIX
 
     if out.suffix != SUFFIX:
         fail(f"'{out}' must end in {SUFFIX}.")

@@ -44,7 +44,7 @@ def what_if(source: Result | Tuner, prices: Iterable[float | str | Price] | None
     prices: score per unit of cost, or text such as "0.01 per 30s"; by default 1/32 to 32 times the price
     """
     plots = _plots()
-    from autobct.report.telling import other_prices
+    from autobct.report.story import other_prices
 
     if _tuner(source).best is None:
         raise ValueError("no run has finished yet, so there is nothing to compare; tell a score first")
@@ -68,7 +68,7 @@ def forecast(source: Result | Tuner | Forecast) -> Figure:
 
 
 def _story(source: Result | Tuner) -> Any:
-    from autobct.report.telling import story_of
+    from autobct.report.story import story_of
 
     return story_of(source)
 

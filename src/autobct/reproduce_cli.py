@@ -100,7 +100,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _recorded(experiment: Experiment, tables: Path | None) -> Source:
-    from autobct.paper.replay import recorded
+    from autobct.paper.play import recorded
     from autobct.paper.summary import recorded_factor, replayed
 
     replay = recorded(experiment.table, experiment.dim, tables)
@@ -154,7 +154,7 @@ def _game(basis: str, score_noise: object, cost_noise: object, cost: str, price:
 
 def _shown(experiment: Experiment, player: Player, source: Source, seeds: int, ours: bool) -> dict[str, Any]:
     """Play, print, and return all of it as plain data."""
-    from autobct.paper import shown
+    from autobct.paper import summary
     from autobct.paper.play import default_player
     from autobct.paper.summary import difference
 
@@ -162,33 +162,33 @@ def _shown(experiment: Experiment, player: Player, source: Source, seeds: int, o
     say(source.words)
     tunings = source.play(player, seeds)
     first, rows = tunings.played[0], [(f"here, mean of {seeds}", tunings.summary)]
-    _echo(shown.run_cells(first.lines))
+    _echo(summary.run_cells(first.lines))
     say(first.why)
     about: dict[str, Any] = {}
     if seeds > 1:
-        _echo(shown.seed_cells(tunings.played, experiment.price))
+        _echo(summary.seed_cells(tunings.played, experiment.price))
     if ours:
         own = source.play(default_player(), seeds)
         rows.append((f"our policy, mean of {seeds}", own.summary))
-        about["ours"] = shown.plain_tunings(own)
-    _echo(shown.summary_cells([*rows, *shown.published_rows(experiment)]))
+        about["ours"] = summary.plain_tunings(own)
+    _echo(summary.summary_cells([*rows, *summary.published_rows(experiment)]))
     if ours:
         gap, error = difference(own.nets, tunings.nets)
         more = f"{abs(gap):.3f} {'less' if gap < 0 else 'more'}"
         say(f"Our policy nets {more}{'' if error is None else f' (standard error {error:.3f})'}.")
     say("")
-    return shown.plain(experiment, tunings, **source.about, **about)
+    return summary.plain(experiment, tunings, **source.about, **about)
 
 
 def _echo(cells: list[list[str]]) -> None:
-    from autobct.paper.shown import text_lines
+    from autobct.paper.summary import text_lines
 
     say("\n" + "\n".join(text_lines(cells)) + "\n")
 
 
 def _write_json(path: Path, found: list[dict[str, Any]]) -> None:
-    from autobct.maps.store import write_file
-    from autobct.tuning.settings import versions
+    from autobct.maps.container import write_file
+    from autobct.tuning.statement import versions
 
     document = {"versions": versions(), "experiments": found}
     try:

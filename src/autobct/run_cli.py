@@ -1,4 +1,4 @@
-"""`autobct run`, `init` and `repair`: tune any program by a TOML file."""
+"""`autobct run`, `init`, `repair` and `report`: tune any program by a TOML file, and write a page about a tuning."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ import typer
 from autobct.console import fail, say
 
 if TYPE_CHECKING:
-    from autobct.run.ending import Ending
-    from autobct.run.job import Job
+    from autobct.run.job import Ending, Job
+    from autobct.run.recorded import RecordedRun
     from autobct.tuning.storage import Storage
-
 
 _FIRST = Path("tune.toml")
 _CODES = (
@@ -32,10 +31,11 @@ TomlFile = Annotated[
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the three commands to the command line."""
+    """Add the four commands to the command line."""
     app.command("run", epilog=_CODES)(run)
     app.command("init")(init)
     app.command("repair")(repair)
+    app.command("report")(report)
 
 
 def run(
@@ -92,7 +92,7 @@ def init(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")] = _FIRST,
 ) -> None:
     """Write a commented TOML file to start from."""
-    from autobct.run.first_file import first_file
+    from autobct.run.job import first_file
 
     try:
         with open(path, "x", encoding="utf-8") as file:
@@ -115,15 +115,15 @@ def repair(
         fail("autobct repair needs Linux, macOS or another POSIX system.")
     with _one_sentence():
         from autobct.run.recorded import folder_of
-        from autobct.run.repair import repair as repaired
+        from autobct.run.recorded import repair as repaired
 
         typer.echo(str(repaired(folder_of(folder) if folder.suffix == ".toml" else folder)))
 
 
 def _foretell(job: Job) -> None:
     """The forecast, and the next command; nothing is run, nothing is written."""
-    from autobct.run.opening import standing
-    from autobct.tuning.decide.decision import Train
+    from autobct.run.job import standing
+    from autobct.tuning.history import Train
     from autobct.tuning.units.limits import Deadline, Left
 
     tuner, told = standing(job).tuner, job.settings.limits.deadline
@@ -208,3 +208,51 @@ def _one_sentence() -> Iterator[None]:
     except OSError as error:
         where = error.filename or "the results could not be written"
         fail(f"{where}: {error.strerror}; the results so far are kept, and the same command continues.", 1)
+
+
+def report(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="The folder that autobct run made, its TOML file, or the address of a database: sqlite:///run.db.",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The HTML page to write.  [default: RUN with .html]")
+    ] = None,
+    study: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the tuning, in a database that holds several.")
+    ] = None,
+) -> None:
+    """Write a report on a tuning as one HTML page: the result, the reasons, charts and all runs."""
+    from autobct.report.page import check_page_path, write_recorded
+    from autobct.run import read_run
+    from autobct.tuning.storage import masked
+
+    try:
+        if out is not None:
+            check_page_path(out)
+        recorded = _from_database(run, study) if "://" in run else read_run(Path(run))
+        path = out or recorded.path.with_suffix(".html")
+        write_recorded(recorded, path)
+    except ImportError as error:
+        if error.name not in ("jinja2", "contourpy", "optuna"):
+            raise
+        fail(f"{error}.")
+    except OSError as error:
+        where = error.filename or out or masked(run)
+        fail(f"'{where}' could not be written ({error.strerror}); give another file with --out.")
+    except ValueError as error:
+        fail(f"{error}.")
+    open_end = "" if recorded.finished else " The tuning is not finished; the page says so."
+    say(f"Wrote {path}, {path.stat().st_size / 1000:.0f} kB.{open_end}")
+
+
+def _from_database(address: str, study: str | None) -> RecordedRun:
+    from autobct.tuning.storage import check_address
+
+    check_address(address)
+    from autobct.integrations.storage.stored_study import read_study  # needs Optuna
+
+    return read_study(address, study)

@@ -49,9 +49,9 @@ def sign(
     key: Annotated[Path, typer.Option("--key", metavar="KEYFILE", help="The file that autobct new-key wrote.")],
 ) -> None:
     """Sign a file: write FILE.sig beside it."""
+    from autobct.maps.container import write_file
     from autobct.maps.ordinary import read_ordinary
     from autobct.maps.signatures import SUFFIX, signature_text, signed_message
-    from autobct.maps.store import write_file
 
     private = _private_key(key)
     with one_sentence(2):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from autobct.belief.arrays import broadcast_values, finite_array, finite_number, transpose, whole_number
+from autobct.belief.arrays import finite_array, finite_number, transpose, whole_number
+from autobct.belief.basis import broadcast_values
 
 
 def test_finite_array() -> None:

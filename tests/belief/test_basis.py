@@ -6,17 +6,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from autobct.belief.arrays import Array
-from autobct.belief.basis import (
-    Basis,
-    additive,
-    additive_quartic,
-    check_basis,
-    cubic,
-    kronecker,
-    largest_features,
-    probe_controls,
-)
+from autobct.belief.arrays import Array, kronecker
+from autobct.belief.basis import Basis, additive, additive_quartic, check_basis, cubic, largest_features, probe_controls
 
 
 def test_cubic_is_the_papers_basis_in_its_order() -> None:

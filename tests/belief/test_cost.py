@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from autobct.belief.model import COST_MODELS, LINEAR, LOG_LINEAR
+from autobct.belief.cost import COST_MODELS, LINEAR, LOG_LINEAR
 from autobct.belief.normal import left_loss, lognormal_mean, upsilon
 
 

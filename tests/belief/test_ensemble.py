@@ -7,8 +7,9 @@ import pytest
 
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import predict, update
-from autobct.belief.surrogate.ensemble import Ensemble, compressed
+from autobct.belief.normal import predict, update
+from autobct.belief.surrogate.ensemble import Ensemble
+from autobct.tuning.model.estimate import compressed
 
 J = 4
 ENSEMBLE = Ensemble(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from autobct.belief.arrays import Array
 from autobct.belief.basis import additive_quartic, cubic
 from autobct.belief.gaussian import Gaussian, Truth
-from autobct.belief.model import anticipate, gains, predict, update
+from autobct.belief.normal import anticipate, gains, predict, update
 from autobct.belief.prior import PAPER_PRIORS
 
 OBSERVATIONS = st.lists(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from autobct.belief.basis import kronecker
+from autobct.belief.arrays import kronecker
 from autobct.belief.prior import Prior
 from autobct.belief.surrogate.ensemble import Ensemble
 from autobct.belief.surrogate.learning import Growth, Habits, learning_prior

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.ensemble import SHARES, Misfit, learned_misfit, stated_misfit
+from autobct.tuning.model.estimate import SHARES, Misfit, learned_misfit, stated_misfit
 
 
 @pytest.mark.parametrize("share", [1e-9, 0.2, 0.9])

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from autobct.belief.basis import additive_quartic, cubic
-from autobct.belief.model import LINEAR, LOG_LINEAR, Model, noise_at, update
+from autobct.belief.basis import Model, additive_quartic, cubic, noise_at
+from autobct.belief.cost import LINEAR, LOG_LINEAR
+from autobct.belief.normal import update
 from autobct.belief.prior import PAPER_PRIORS, default_prior
 
 CONTROL = np.array([0.3])

@@ -9,7 +9,7 @@ import pytest
 
 from autobct.belief.surrogate.network import Context, Layout, Network, Rows
 from autobct.belief.surrogate.predictive import COSTS, SCORES, NetworkPosterior, Shown
-from autobct.maps.surrogates import shipped_surrogate
+from autobct.maps.library import shipped_surrogate
 
 LAYOUT = Layout(*np.array([(0, 0, 1, 8.0, 0), (1, 0, 1, 4.0, 0), (0, 1, 0, 0, 0), (0, 1, 0, 0, 0)], dtype=np.float32).T)
 SHOWN = Shown(

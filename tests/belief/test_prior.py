@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from autobct.belief.basis import additive, additive_quartic, cubic, probe_controls
+from autobct.belief.basis import Model, additive, additive_quartic, cubic, probe_controls
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import LOG_LINEAR, Model
 from autobct.belief.prior import PAPER_PRIORS, Expectations, Prior, default_prior, paper_prior, with_log_cost
 
 APPENDIX_D = {  # mu_alpha, diagonal of Sigma_alpha, mu_beta, diagonal of Sigma_beta, sigma_H

@@ -8,9 +8,18 @@ import sys
 import numpy as np
 import pytest
 
-from autobct.belief.arrays import Array, at_least, namespace
-from autobct.belief.model import observed_sd, posterior, remaining_variance
-from autobct.belief.normal import expected_maximum, improvement, left_loss, loss
+from autobct.belief.arrays import Array
+from autobct.belief.normal import (
+    at_least,
+    expected_maximum,
+    improvement,
+    left_loss,
+    loss,
+    namespace,
+    observed_sd,
+    posterior,
+    remaining_variance,
+)
 
 RNG = np.random.default_rng(5)
 ROOTS = RNG.standard_normal((6, 4, 4))

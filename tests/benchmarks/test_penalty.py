@@ -8,7 +8,7 @@ from tests.value.exact_problems import few_controls, pandora
 from tests.value.map_cases import random_map
 
 from autobct.belief.prior import paper_prior
-from autobct.build.forests.features import references_first
+from autobct.build.forests.iteration import references_first
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value

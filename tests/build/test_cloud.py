@@ -8,9 +8,9 @@ from scipy import stats
 from tests.value.cases import PAPER, grid, random_weights
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis, additive, additive_quartic, cubic
+from autobct.belief.basis import Basis, Model, additive, additive_quartic, cubic
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian, Truth
-from autobct.belief.model import LOG_LINEAR, Model
 from autobct.belief.prior import Prior, paper_prior
 from autobct.build.forests.cloud import (
     concatenate,

@@ -5,10 +5,10 @@ import pytest
 from tests.value.cases import FEW, PAPER, grid
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis, additive_quartic, cubic
+from autobct.belief.basis import Basis, Model, additive_quartic, cubic
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import Model, update
-from autobct.build.forests.features import at_references, expansion, references_first, weight_features, weights_of
+from autobct.belief.normal import update
+from autobct.build.forests.iteration import at_references, expansion, references_first, weight_features, weights_of
 from autobct.value.lookahead.one_step import successors
 from autobct.value.state import keep, view
 

@@ -12,9 +12,8 @@ pytest.importorskip("sklearn")
 from autobct.belief.prior import paper_prior
 from autobct.build.checkpoints import BuildError
 from autobct.build.forests.forest_builder import ForestRequest, build_forest, quick_or_paper
-from autobct.build.forests.forest_file import probe_error, read_forest
-from autobct.maps.container import MapFileError, pack, unpack
-from autobct.maps.store import read_file
+from autobct.build.forests.forest_map import probe_error, read_forest
+from autobct.maps.container import MapFileError, pack, read_file, unpack
 from autobct.value.state import view
 
 REQUEST = ForestRequest(runs=2, trees=5, states=120, draws=0)

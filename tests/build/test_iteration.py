@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from tests.build.linear import linear_fit
 
-from autobct.belief.basis import Basis
+from autobct.belief.basis import Basis, Model
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import Model
 from autobct.belief.prior import paper_prior
-from autobct.build.forests.features import expansion, references_first, weight_features
-from autobct.build.forests.iteration import bellman, value_iteration
+from autobct.build.forests.iteration import bellman, expansion, references_first, value_iteration, weight_features
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value

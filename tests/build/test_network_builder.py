@@ -18,7 +18,7 @@ import torch
 from autobct.belief.prior import paper_prior
 from autobct.build import checkpoints
 from autobct.build.checkpoints import BuildError, clear_checkpoints
-from autobct.build.forests.features import references_first
+from autobct.build.forests.iteration import references_first
 from autobct.build.layout import default_names, priors_of, training_controls
 from autobct.build.networks import network_builder as builder
 from autobct.build.networks.judge import shrinking as shrinking_in_torch

@@ -15,10 +15,9 @@ from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.belief.prior import paper_prior
 from autobct.build.forests.cloud import concatenate, propagated_cloud, sampled_cloud, unimodal_shapes
-from autobct.build.forests.features import weight_features
 from autobct.build.forests.forest_map import build_forest_map, value_at
-from autobct.build.forests.iteration import Fit, above, forest_fit, value_iteration
-from autobct.value.assessment import Assessment
+from autobct.build.forests.iteration import Fit, above, forest_fit, value_iteration, weight_features
+from autobct.value.acquisition import Assessment
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value, successors, two_run_values

@@ -9,7 +9,7 @@ from tests.faults.work import RUNS, SPACE, settings
 
 import autobct
 from autobct.integrations.storage.claims import CLAIM
-from autobct.run.codec import encoded
+from autobct.run.journal import encoded
 
 
 def check_every_decision(address: str) -> None:

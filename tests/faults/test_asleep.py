@@ -18,9 +18,8 @@ from tests.faults import postgres
 from tests.faults.work import SPACE, said, settings, start, trained, wait_for
 
 from autobct import Storage, Train, Tuner
-from autobct.integrations.storage import heart, shared
-from autobct.integrations.storage.database import opened
-from autobct.integrations.storage.turn import Turn
+from autobct.integrations.storage import shared, workers
+from autobct.integrations.storage.database import Turn, opened
 from autobct.tuning.storage import LateError
 
 
@@ -147,9 +146,9 @@ def test_silence_counts_only_while_somebody_listens() -> None:
         system_attrs: dict[str, object] = {}  # noqa: RUF012
 
     now = [100.0]
-    listener = heart.Heart(None, 1.0, lambda: [])  # type: ignore[arg-type]
+    listener = workers.Heart(None, 1.0, lambda: [])  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(heart.time, "monotonic", lambda: now[0])
+        patch.setattr(workers.time, "monotonic", lambda: now[0])
         listener.look([Trial()])  # type: ignore[list-item]
         for passed, silent in ((1.0, 1.0), (1.0, 2.0), (3600.0, 4.0)):
             now[0] += passed

@@ -17,7 +17,7 @@ import autobct
 from autobct.run import read_run, stored
 from autobct.run.job import Job
 from autobct.run.session import tune_program
-from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.history import Stop, Train
 from autobct.tuning.progress import Listeners
 
 CHEAP = TOML.replace("price = 0.004", "price = 0.0005")

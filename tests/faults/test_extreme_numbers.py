@@ -12,7 +12,7 @@ from tests.run.cases import TOML, decided, tune, write_job
 
 import autobct
 from autobct.run import read_run, stored
-from autobct.tuning.decide.decision import Train
+from autobct.tuning.history import Train
 from autobct.tuning.tuner import Tuner
 
 SIZES = (0.0, 1e-320, 1e-300, 1e-12, 1.0, 1e12, 1e20, 1e150, 1e300, 1.7e308)

@@ -16,7 +16,7 @@ from tools.file_kinds import file_kinds, forest_bytes
 from tools.fuzz_files import SPARE, fuzz
 from tools.fuzz_guided import attempt, readers
 
-from autobct.build.forests.forest_file import probe_error, read_forest
+from autobct.build.forests.forest_map import probe_error, read_forest
 from autobct.maps.container import MapFileError, pack, unpack
 from autobct.maps.library import load_map, map_bytes, read_map
 from autobct.value.maps.value_map import ValueMap

@@ -16,7 +16,7 @@ from tests.faults.scripts import all_ended, script, stopped_twice, waited_for
 import autobct
 from autobct.run import processes
 from autobct.run.isolated import NotIsolatedError, RemoteTraceback, isolated
-from autobct.tuning.isolation import Isolation
+from autobct.tuning.jobs import Isolation
 from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.training import Measured, TrainingError
 

@@ -15,8 +15,8 @@ from tests.faults.scripts import all_ended, script, stopped_twice, waited_for
 
 import autobct
 from autobct.run import processes
-from autobct.tuning.asked import Alone
-from autobct.tuning.isolation import Isolation
+from autobct.tuning.jobs import Isolation
+from autobct.tuning.loop import Alone
 from autobct.tuning.training import Measured, Times, Training, TrainingError, summed_up
 
 SPACE = {"x": autobct.Float(0, 1)}

@@ -21,7 +21,7 @@ from tests.run.cases import TOML, TRAIN, decided, tune, write_job
 import autobct
 from autobct.run import stored
 from autobct.run.journal import read_journal
-from autobct.tuning.decide.decision import Train
+from autobct.tuning.history import Train
 
 KILLS = int(os.environ.get("AUTOBCT_KILLS", "5"))
 RUNS = 20

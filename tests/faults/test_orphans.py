@@ -17,9 +17,8 @@ from tests.run.cases import TOML, TRAIN, told, tune, write_job
 
 from autobct.run import processes
 from autobct.run.interrupts import Interrupts
-from autobct.run.job import Job
+from autobct.run.job import Job, opened
 from autobct.run.lock import LockedError, locked
-from autobct.run.opening import opened
 from autobct.run.process import LOST, Order, SlowNotice, run_program
 from autobct.run.session import Session
 from autobct.tuning.progress import Listeners

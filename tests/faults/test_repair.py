@@ -17,8 +17,8 @@ from autobct.cli import app
 from autobct.run import read_run, stored
 from autobct.run.journal import JournalError, read_journal
 from autobct.run.lock import LockedError, locked
-from autobct.run.repair import repair
-from autobct.tuning.decide.decision import Train
+from autobct.run.recorded import repair
+from autobct.tuning.history import Train
 
 RUNS = 6
 

@@ -14,11 +14,10 @@ from tests.run.cases import TOML, decided, told, tune, write_job
 
 import autobct
 from autobct.run import StoredTuner, read_run, stored
-from autobct.run.codec import encoded
 from autobct.run.job import Job
-from autobct.run.journal import JournalError, chained, read_journal
+from autobct.run.journal import JournalError, chained, encoded, read_journal
 from autobct.run.session import tune_program
-from autobct.tuning.decide.decision import Stop, Train
+from autobct.tuning.history import Stop, Train
 from autobct.tuning.progress import Listeners
 from autobct.tuning.tuner import Tuner
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import autobct
 from autobct.cli import app
 from autobct.maps.library import save_map
-from autobct.report.export import csv_text
+from autobct.report.notebook import csv_text
 from autobct.run.matching import last_match
 from autobct.run.reading import NoNumberError, Reading
 from autobct.tuning.progress import plain

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import autobct
-from autobct.run.codec import encoded
+from autobct.run.journal import encoded
 
 SPACE: dict[str, Any] = {"x": autobct.Float(0, 1), "y": autobct.Float(0, 1), "k": autobct.Int(1, 9)}
 RUNS = 20

@@ -14,9 +14,9 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState
 
 import autobct
-from autobct.integrations._optuna_store import COST
+from autobct.integrations._optuna_trials import COST
 from autobct.integrations.storage.claims import CLAIM, ERROR, RELEASED, ClaimReader, Snapshot
-from autobct.run.codec import encoded
+from autobct.run.journal import encoded
 from autobct.tuning.space.space import Space
 
 SPACE = Space.of({"x": autobct.Float(0, 1)})

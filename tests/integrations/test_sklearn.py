@@ -106,7 +106,7 @@ def test_it_decides_as_tune_does(monkeypatch: pytest.MonkeyPatch, told: dict[str
     """Twelve runs with the same costs, which are sums of powers of two, so that no rounding tells them apart."""
     model = LogisticRegression(C=0.25)
     clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
-    for name in ("tuning.training", "tuning.tune", "integrations._loop", "integrations._evaluation"):
+    for name in ("tuning.training", "tuning.tune", "integrations._hosts", "integrations._evaluation"):
         monkeypatch.setattr(importlib.import_module(f"autobct.{name}"), "time", clock)
 
     def seconds(params: dict[str, Any]) -> float:

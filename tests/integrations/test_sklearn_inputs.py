@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import InvalidParameterError
 from tests.integrations.sklearn_cases import Threshold, X, search, y
 
 from autobct import Categorical, Float, Tuner
-from autobct.integrations import _loop
-from autobct.integrations._loop import Evaluated, until_it_stops
+from autobct.integrations import _hosts
+from autobct.integrations._hosts import Evaluated, until_it_stops
 from autobct.tuning.units.limits import Deadline
 
 pytestmark = pytest.mark.filterwarnings("ignore:One or more of the:UserWarning")  # of scores that are NaN
@@ -218,7 +218,7 @@ def test_before_fit_there_is_nothing_to_explain() -> None:
 def test_a_deadline_counts_the_clock_and_not_the_seconds_of_all_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four folds side by side: four seconds of computing take one on the clock, so that six fit into six seconds."""
     clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
-    monkeypatch.setattr(_loop, "time", clock)
+    monkeypatch.setattr(_hosts, "time", clock)
 
     def evaluate(params: list[dict[str, Any]]) -> list[Evaluated]:
         clock.now += 1.0

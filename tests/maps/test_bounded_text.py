@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 import autobct
-from autobct.build.prior_file import PriorFileError, read_prior
-from autobct.maps.container import MapFileError
+from autobct.build.layout import PriorFileError, read_prior
+from autobct.maps.container import MapFileError, read_file
 from autobct.maps.ordinary import FileError, read_json, read_toml
-from autobct.maps.store import read_file
 from autobct.run.config import parse, read_text
 from autobct.run.journal import JournalError, read_journal
 from autobct.run.program_settings import SettingsError
-from autobct.run.rows import read_lines
+from autobct.run.toml_space import read_lines
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.value.map_cases import GAME_IDS, GAMES, Game, random_map, random_map_state
 
-from autobct.maps import library, store
+from autobct.maps import container, library
 from autobct.maps.container import MapFileError, pack, unpack
 from autobct.maps.library import load_map, map_bytes, read_map, save_map, shipped_map, verify
 from autobct.maps.probes import check_probes, probes_of
@@ -166,7 +166,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_shipped_maps_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "mine.safetensors"
     save_map(path, random_map(GAME), ABOUT)
-    monkeypatch.setattr(store, "shipped", lambda: {"mine": path})
+    monkeypatch.setattr(container, "shipped", lambda: {"mine": path})
     shipped_map.cache_clear()
     assert shipped_map("mine") is shipped_map("mine")
     shipped_map.cache_clear()
@@ -175,8 +175,8 @@ def test_shipped_maps_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_all_maps_that_came_with_the_package_are_whole() -> None:
-    for name in store.shipped():
-        assert library.verify(store.read_shipped(name)) <= 1e-5
+    for name in container.shipped():
+        assert library.verify(container.read_shipped(name)) <= 1e-5
 
 
 def test_the_game_is_readable_in_the_notes() -> None:

@@ -14,12 +14,11 @@ from tools.file_kinds import PRIOR_TOML, surrogate_bytes
 from typer.testing import CliRunner
 
 import autobct
-from autobct.build.prior_file import read_prior
+from autobct.build.layout import read_prior
 from autobct.cli import app
 from autobct.maps.container import MapFileError
-from autobct.maps.library import load_map, save_map
+from autobct.maps.library import load_map, read_surrogate, save_map
 from autobct.maps.signatures import SignatureError
-from autobct.maps.surrogates import read_surrogate
 
 
 def run(*words: object) -> Any:

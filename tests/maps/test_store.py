@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from autobct.maps import store
-from autobct.maps.container import MAX_FILE, MapFileError
-from autobct.maps.store import read_file, read_shipped, shipped, write_file
+from autobct.maps import container
+from autobct.maps.container import MAX_FILE, MapFileError, read_file, read_shipped, shipped, write_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs links, pipes and devices")
 
@@ -56,7 +55,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
 ) -> None:
     path = tmp_path / "a.safetensors"
     write_file(path, b"old")
-    monkeypatch.setattr(store.os, step, trouble)
+    monkeypatch.setattr(container.os, step, trouble)
     with pytest.raises((OSError, KeyboardInterrupt)) as failure:
         write_file(path, b"new")
     monkeypatch.undo()
@@ -87,7 +86,7 @@ def test_a_disk_that_fills_while_writing_leaves_the_old_file(tmp_path: Path, mon
 
         return Full()
 
-    monkeypatch.setattr(store.os, "fdopen", half_full)
+    monkeypatch.setattr(container.os, "fdopen", half_full)
     with pytest.raises(OSError, match="No space left"):
         write_file(path, b"new and longer")
     monkeypatch.undo()
@@ -155,7 +154,7 @@ def test_shipped_maps_are_files_with_the_suffix() -> None:
 
 
 def test_shipped_maps_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(container.resources, "files", lambda package: tmp_path)
     assert shipped() == {}
     (tmp_path / "files").mkdir()
     for name in ("b.safetensors", "a.safetensors", "README.md"):

@@ -11,7 +11,7 @@ from tools.file_kinds import surrogate_bytes
 
 from autobct.belief.surrogate.network import network_of
 from autobct.maps.container import MapFileError, pack, unpack
-from autobct.maps.surrogates import read_surrogate
+from autobct.maps.library import read_surrogate
 
 WEIGHTS = sorted((Path(__file__).parents[2] / "experiments" / "surrogate" / "weights").glob("*.surrogate"))
 

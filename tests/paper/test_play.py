@@ -11,10 +11,16 @@ from tests.paper.tables import made_table
 
 from autobct.paper.experiment import MOST_RUNS, Method, TrainingOutcome
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.play import default_player, opening, paper_player
-from autobct.paper.replay import replay_of
-from autobct.paper.shown import published_rows, published_run_cells, text_lines
-from autobct.paper.summary import difference, recorded_factor, replayed, spread
+from autobct.paper.play import default_player, opening, paper_player, replay_of
+from autobct.paper.summary import (
+    difference,
+    published_rows,
+    published_run_cells,
+    recorded_factor,
+    replayed,
+    spread,
+    text_lines,
+)
 from autobct.value.maps.value_map import ValueMap
 
 HIGGS, OTF = EXPERIMENTS["higgs"], EXPERIMENTS["synthetic-otf"]

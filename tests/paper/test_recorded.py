@@ -9,8 +9,7 @@ import pytest
 
 from autobct.paper.experiment import Experiment
 from autobct.paper.experiments import EXPERIMENTS
-from autobct.paper.play import paper_player
-from autobct.paper.replay import TableReplay, recorded
+from autobct.paper.play import TableReplay, paper_player, recorded
 from autobct.paper.summary import Tunings, difference, replayed
 
 SEEDS = 40

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autobct.paper.play import TableReplay, median_weights, recorded, replay_of
 from autobct.paper.recorded_table import RecordedRow, RecordedTable, TableError, table_of, write_table
-from autobct.paper.replay import TableReplay, median_weights, recorded, replay_of
 
 
 def table(rows: list[tuple[tuple[float, ...], int, float, float]], name: str = "made") -> RecordedTable:

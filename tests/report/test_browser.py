@@ -6,7 +6,7 @@ from tools.chromium import browser, find_chromium
 
 import autobct
 from autobct.report.page import page_of
-from autobct.report.telling import story_of
+from autobct.report.story import story_of
 
 pytestmark = [pytest.mark.heavy, pytest.mark.skipif(find_chromium() is None, reason="needs chromium")]
 

@@ -11,7 +11,7 @@ from autobct import plot
 from autobct.report.live import LiveTable
 from autobct.report.page_words import heads, rows
 from autobct.report.runs_table import watch
-from autobct.report.telling import story_of
+from autobct.report.story import story_of
 
 SPACE = {
     "booster": autobct.Categorical(["tree", "dart"]),

@@ -12,10 +12,10 @@ from tests.report.cases import HOSTILE, Document, half_failing, many, one, told,
 
 import autobct
 from autobct.report.axis import number
-from autobct.report.estimated import MIDDLE, dials, run_cost, run_score, swept
+from autobct.report.draw_map import MIDDLE, dials, run_cost, run_score, swept
 from autobct.report.live import table_of
 from autobct.report.page import page_of, write_report
-from autobct.report.telling import story_of, tell
+from autobct.report.story import story_of, tell
 
 
 def page(result):

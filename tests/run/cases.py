@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from autobct.run.ending import Ending
-from autobct.run.job import Job
+from autobct.run.job import Ending, Job
 from autobct.run.journal import read_journal
 from autobct.run.session import tune_program
 from autobct.tuning.progress import Listeners
@@ -52,6 +51,6 @@ def told(folder: Path) -> list[dict[str, object]]:
 
 def decided(ending: Ending) -> str:
     """All decisions to the last bit."""
-    from autobct.run.codec import encoded
+    from autobct.run.journal import encoded
 
     return json.dumps([encoded(decision) for decision in ending.decisions])

@@ -12,8 +12,7 @@ from tests.run.cases import TOML, tune, write_job
 
 import autobct
 from autobct.run import StoredTuner, read_run, stored
-from autobct.run.codec import encoded
-from autobct.run.journal import JournalError
+from autobct.run.journal import JournalError, encoded
 from autobct.run.lock import LockedError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autobct.run.config import parse, read_text
-from autobct.run.first_file import first_file
+from autobct.run.job import first_file
 from autobct.run.journal_replay import tuner_of
 from autobct.run.program_settings import SettingsError, differences
 from autobct.tuning.space.space import Categorical, Float, Int

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.run.cases import TOML, TRAIN, told, tune, write_job
 
-from autobct.run.first_file import first_file
-from autobct.run.last_words import last_words
+from autobct.run.job import first_file
+from autobct.run.reading import last_words
 
 TWO = "[limits]\nmax_runs = 2\n"
 WALL = TOML.replace('measure = "told"', 'measure = "wall"')

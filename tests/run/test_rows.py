@@ -10,7 +10,7 @@ from autobct.run.job import Job
 from autobct.run.journal import read_journal
 from autobct.run.program_settings import SettingsError
 from autobct.run.recorded import read_run
-from autobct.run.rows import MOST_ROWS, read_lines
+from autobct.run.toml_space import MOST_ROWS, read_lines
 from autobct.tuning.space.parameter import Categorical, Float, Int
 
 TRAIN = """#!/bin/sh

@@ -15,7 +15,7 @@ import pytest
 from tests.run.cases import TOML, TRAIN, decided, told, tune, write_job
 
 from autobct.run import read_run
-from autobct.run.ending import Ending
+from autobct.run.job import Ending
 from autobct.run.journal import Journal, JournalError, read_journal
 from autobct.run.lock import LockedError, locked
 from autobct.run.process import Ended, Order

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 import autobct
 from autobct.cli import app
 from autobct.run import read_run, stored
-from autobct.run.ending import Ending
-from autobct.run.job import Job
+from autobct.run.job import Ending, Job
 from autobct.run.journal import read_journal
 from autobct.run.program_settings import SettingsError
 from autobct.run.session import tune_program

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autobct.run.template import as_text, check_placeholders, filled, meant, placeholders
+from autobct.run.toml_table import as_text, check_placeholders, filled, meant, placeholders
 
 
 def test_a_value_is_put_in_as_it_is_and_not_read_again() -> None:

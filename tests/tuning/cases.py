@@ -8,7 +8,7 @@ import numpy as np
 
 from autobct import Assessment, Float, Run, Stop, Train, Tuner
 from autobct.belief.arrays import Array
-from autobct.tuning.decide.standing import state_of
+from autobct.tuning.decide.search import state_of
 from autobct.value.state import State, Terms
 
 LINE = {"x": Float(0, 1)}

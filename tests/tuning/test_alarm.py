@@ -14,7 +14,8 @@ from autobct.tuning.history import Run
 from autobct.tuning.model.alarm import FALSE_ALARMS, Surprise, Watch, surprise, watched
 from autobct.tuning.model.alarm import raised as raised_by
 from autobct.tuning.model.posterior import beliefs, learned
-from autobct.tuning.problem import ScaledProblem, problem_of
+from autobct.tuning.problem import problem_of
+from autobct.tuning.units.scale import ScaledProblem
 
 
 def seen(score: float | None, cost: float = 0.0) -> Surprise:

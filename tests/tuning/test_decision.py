@@ -8,7 +8,7 @@ import pytest
 from tests.tuning.cases import LINE, play
 
 from autobct import Stop, Train, Tuner
-from autobct.tuning.decide.decision import short
+from autobct.tuning.history import short
 
 TRAIN = Train(
     trial=3,

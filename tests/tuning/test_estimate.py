@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 
 import autobct
-from autobct.belief.surrogate.ensemble import PLAIN, Compression, compressed, compression_of
-from autobct.report.estimated import LEVELS, run_score
-from autobct.report.telling import story_of
-from autobct.tuning.model.estimate import score_quantiles
-from autobct.tuning.model.posterior import estimated_score, learned, score_bounds
+from autobct.report.draw_map import LEVELS, run_score
+from autobct.report.story import story_of
+from autobct.tuning.model.estimate import (
+    PLAIN,
+    Compression,
+    compressed,
+    compression_of,
+    estimated_score,
+    score_bounds,
+    score_quantiles,
+)
+from autobct.tuning.model.posterior import learned
 
 F = autobct.Float
 

@@ -11,7 +11,8 @@ from tests.tuning.cases import numbers
 
 from autobct import Categorical, Float, Int, Run, Train, Tuner
 from autobct.tuning import memory as remembered
-from autobct.tuning.model import alarm, feasibility, posterior
+from autobct.tuning.decide import feasibility
+from autobct.tuning.model import alarm, posterior
 from autobct.tuning.model.posterior import beliefs, learned
 from autobct.tuning.statement import Plan
 from autobct.tuning.units import ranges

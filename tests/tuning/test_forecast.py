@@ -8,7 +8,7 @@ from tests.tuning.cases import LINE, ask_train, hill, numbers
 
 from autobct import Assessment, Categorical, Float, Tuner, exact, relaxed
 from autobct.tuning.decide.forecast import DECISIONS, LEAST_DRAWS, MOST_DRAWS
-from autobct.tuning.model.posterior import score_bounds
+from autobct.tuning.model.estimate import score_bounds
 from autobct.tuning.model.simulated import MOST_CANDIDATES, drawn_truths
 from autobct.tuning.units.limits import Left
 

@@ -8,7 +8,7 @@ import pytest
 from tests.tuning.cases import ask_train, numbers, play
 
 from autobct import Float, Stop, Tuner, paper_prior
-from autobct.tuning.decide.standing import RESOLUTION
+from autobct.tuning.decide.position import RESOLUTION
 from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.units.limits import Left
 

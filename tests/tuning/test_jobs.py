@@ -23,14 +23,11 @@ from tests.tuning.cases import LINE, SQUARE, ask_train, hill, numbers
 import autobct
 from autobct import Float, Stop, Train, Tuner, TuningError, tune
 from autobct.run.executors import Processes, Threads
-from autobct.tuning.asked import Alone
-from autobct.tuning.decide import standing
+from autobct.tuning.decide import position
 from autobct.tuning.decide.position import train_at
-from autobct.tuning.decide.possible_outcomes import FANTASIES
-from autobct.tuning.decide.waiting import Waiting, waiting_for
-from autobct.tuning.executor import EndedRun, Here, WorkerLostError
-from autobct.tuning.jobs import check_jobs, cores, places
-from autobct.tuning.loop import LoopOrder, until_stop
+from autobct.tuning.decide.under_way import FANTASIES, Waiting, waiting_for
+from autobct.tuning.jobs import EndedRun, Here, WorkerLostError, check_jobs, cores, places
+from autobct.tuning.loop import Alone, LoopOrder, until_stop
 from autobct.tuning.model.other_surrogates import NetworkSurrogate
 from autobct.tuning.progress import Listeners
 from autobct.tuning.training import WorkerError
@@ -113,11 +110,11 @@ def test_the_network_is_asked_once_for_a_decision_with_pending_runs(monkeypatch:
         tuner.tell(train, *hill(train.params))
     for _ in range(3):
         ask_train(tuner)
-    monkeypatch.setattr(standing, "OTHERS", (SimpleNamespace(posterior=counted),))
-    position = tuner.position()
-    assert len(position.fantasies) == FANTASIES
-    assert position.state.others
-    assert all(state.others is position.state.others for state in position.states)
+    monkeypatch.setattr(position, "OTHERS", (SimpleNamespace(posterior=counted),))
+    here = tuner.position()
+    assert len(here.fantasies) == FANTASIES
+    assert here.state.others
+    assert all(state.others is here.state.others for state in here.states)
     tuner.peek()
     assert asked == [3, 3]  # once for the position above, and once for the decision
 

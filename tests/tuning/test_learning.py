@@ -13,8 +13,7 @@ from autobct import Categorical, Float, Int, Stop, Train, Tuner
 from autobct.belief.surrogate.ensemble import MOST
 from autobct.tuning.decide.search import AROUND, PROMISING, promising
 from autobct.tuning.model.default_prior import growth_of
-from autobct.value.acquisition import CHEAP
-from autobct.value.assessment import by_ei_per_cost
+from autobct.value.acquisition import CHEAP, by_ei_per_cost
 from autobct.value.lookahead.one_step import one_run_values
 from autobct.value.state import run_price, stop_value
 

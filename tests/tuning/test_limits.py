@@ -9,7 +9,7 @@ import pytest
 from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, play, state_at
 
 from autobct import Affine, Stop, Train, Tuner, gittins, paper_prior, relaxed
-from autobct.tuning.decide.excluded import FIRST_OVER, LATER_OVER, chance_over, costs_at, is_last, tightest
+from autobct.tuning.decide.feasibility import FIRST_OVER, LATER_OVER, chance_over, costs_at, is_last, tightest
 from autobct.tuning.decide.position import assessed
 from autobct.tuning.units.limits import Deadline, Left
 from autobct.value.lookahead.one_step import one_run_values

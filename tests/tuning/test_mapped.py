@@ -13,7 +13,7 @@ from tests.value.map_cases import lattice, random_map, random_map_state
 from autobct import Affine, Assessment, Categorical, Float, Int, Stop, Train, Tuner, exact, paper_prior, relaxed
 from autobct.belief.basis import cubic
 from autobct.belief.prior import default_prior
-from autobct.maps import library, store
+from autobct.maps import container, library
 from autobct.maps.library import save_map
 from autobct.tuning.decide import default_policy
 from autobct.tuning.decide.policy import MapPolicy, mapped
@@ -36,9 +36,10 @@ def maps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder whose maps count as shipped."""
 
     def found() -> dict[str, Path]:
-        return {path.name.removesuffix(store.SUFFIX): path for path in sorted(tmp_path.glob(f"*{store.SUFFIX}"))}
+        suffix = container.SUFFIX
+        return {path.name.removesuffix(suffix): path for path in sorted(tmp_path.glob(f"*{suffix}"))}
 
-    monkeypatch.setattr(store, "shipped", found)
+    monkeypatch.setattr(container, "shipped", found)
     monkeypatch.setattr(default_policy, "shipped", found)
     library.shipped_map.cache_clear()
     yield tmp_path

@@ -34,7 +34,7 @@ from autobct import (
     tune,
 )
 from autobct.belief.arrays import Array
-from autobct.belief.model import LINEAR, LOG_LINEAR, CostModel
+from autobct.belief.cost import LINEAR, LOG_LINEAR, CostModel
 from autobct.maps.library import save_map, shipped_map
 from autobct.value.state import State, Terms
 

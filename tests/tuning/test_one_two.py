@@ -16,7 +16,7 @@ from autobct.tuning.decide.position import assessed
 from autobct.tuning.model.default_prior import basis_for, growth_of
 from autobct.tuning.problem import UNKNOWN_SPREAD, problem_of
 from autobct.tuning.space.space import Space
-from autobct.value.assessment import by_ei_per_cost
+from autobct.value.acquisition import by_ei_per_cost
 from autobct.value.maps.value_map import MapMismatch
 
 SPACES = {"line": LINE, "square": SQUARE}

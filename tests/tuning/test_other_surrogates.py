@@ -12,8 +12,8 @@ import pytest
 import autobct
 from autobct import Categorical, Float, Int, Train, Tuner
 from autobct.maps.container import MapFileError
-from autobct.maps.surrogates import read_surrogate
-from autobct.tuning.decide import standing
+from autobct.maps.library import read_surrogate
+from autobct.tuning.decide import position
 from autobct.tuning.model import other_surrogates
 from autobct.tuning.model.other_surrogates import REALISED, layout_of
 from autobct.tuning.units.price import parse_price
@@ -80,7 +80,7 @@ def test_any_number_of_surrogates_are_averaged(monkeypatch: pytest.MonkeyPatch) 
             assert len(runs) == 2
             return RunExpectation(np.full(len(controls), 0.3), np.full(len(controls), 0.02))
 
-    monkeypatch.setattr(standing, "OTHERS", (*standing.OTHERS, Flat()))
+    monkeypatch.setattr(position, "OTHERS", (*position.OTHERS, Flat()))
     state = tuner.position().state
     fresh = np.setdiff1d(np.arange(state.size), [tuner.candidates.places[place] for place in tuner.memory.finished])
     two, three = expected_improvement(alone, terms), expected_improvement(state, terms)

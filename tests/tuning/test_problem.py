@@ -9,10 +9,11 @@ from tests.tuning.cases import LINE, SQUARE
 
 from autobct import Affine, AffineLog, Categorical, Float, Int, Price, Space, Tuner, paper_prior
 from autobct.belief.basis import Basis, additive
-from autobct.belief.model import LINEAR, LOG_LINEAR
+from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.prior import default_prior
 from autobct.tuning.model.default_prior import basis_for
-from autobct.tuning.problem import OVERHEAD, ScaledProblem, problem_of
+from autobct.tuning.problem import OVERHEAD, problem_of
+from autobct.tuning.units.scale import ScaledProblem
 from autobct.value.state import run_price, view
 
 PAPER = paper_prior("synthetic")

@@ -27,8 +27,8 @@ from autobct import (
     relaxed,
     tune,
 )
-from autobct.tuning import windows
-from autobct.tuning.decide.waiting import Waiting
+from autobct.tuning import progress
+from autobct.tuning.decide.under_way import Waiting
 from autobct.tuning.problem import problem_of
 
 PRICES = (0.0005, 0.002, 0.01, 0.05, 0.2, 1.0)
@@ -220,8 +220,8 @@ def test_the_result_carries_all_that_a_page_needs() -> None:
 
 
 def test_every_display_is_found_by_its_name() -> None:
-    for name in windows._WINDOWS:
-        assert callable(windows.window(name))
+    for name in progress._WINDOWS:
+        assert callable(progress.window(name))
 
 
 def test_displays_are_imported_only_when_somebody_looks() -> None:

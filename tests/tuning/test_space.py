@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autobct import Train, Tuner
-from autobct.belief.basis import kronecker
+from autobct.belief.arrays import kronecker
 from autobct.tuning.space.space import Categorical, Column, Float, Int, Space
 
 UNIT = st.floats(0.0, 1.0)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import cubic
+from autobct.belief.basis import Model, cubic
+from autobct.belief.cost import LINEAR, LOG_LINEAR, CostModel
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import LINEAR, LOG_LINEAR, CostModel, Model
 from autobct.belief.prior import Prior, default_prior, paper_prior
 from autobct.value.lookahead.nodes import Nodes, product, stratified
 from autobct.value.state import State, Terms, keep, view

@@ -6,11 +6,11 @@ from itertools import product as pairs
 import numpy as np
 
 from autobct.belief.arrays import Array
+from autobct.belief.basis import Model
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import COST_MODELS, Model
 from autobct.value.maps.map_spec import MapSpec
-from autobct.value.maps.perceptron import Perceptron
-from autobct.value.maps.value_map import BASES, ValueMap
+from autobct.value.maps.value_map import BASES, Perceptron, ValueMap
 from autobct.value.state import State, Terms, keep, view
 
 OVERHEAD = 0.002

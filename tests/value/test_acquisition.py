@@ -11,9 +11,18 @@ from tests.value.cases import PAPER, prior_state, random_state
 
 from autobct.belief.gaussian import Gaussian
 from autobct.belief.normal import upsilon
-from autobct.value.acquisition import CHEAP, expected_improvement, expected_price, gittins_index, inverse_loss
-from autobct.value.assessment import Assessment, ByValue, by_ei_per_cost, by_gittins_index, pick
-from autobct.value.lookahead.one_step import one_run_values
+from autobct.value.acquisition import (
+    CHEAP,
+    Assessment,
+    by_ei_per_cost,
+    by_gittins_index,
+    expected_improvement,
+    expected_price,
+    gittins_index,
+    inverse_loss,
+    pick,
+)
+from autobct.value.lookahead.one_step import ByValue, one_run_values
 from autobct.value.state import RunExpectation, State, Terms, keep, run_price, score_gains, stop_value
 
 

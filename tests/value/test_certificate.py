@@ -7,13 +7,12 @@ import pytest
 from tests.value.cases import ALL_TERMS, RECALL, TERMS_IDS, grid, prior_for, prior_state
 from tests.value.exact_problems import few_controls, one_weight, pandora
 
-from autobct.belief.basis import cubic
+from autobct.belief.basis import Model, cubic
 from autobct.belief.gaussian import Gaussian, Truth
-from autobct.belief.model import Model
-from autobct.value.assessment import Assessment, by_gittins_index
+from autobct.value.acquisition import Assessment, by_gittins_index
 from autobct.value.bounds import certificate
 from autobct.value.bounds.certificate import Certificate, certified_decision, certify
-from autobct.value.bounds.lower_bound import CAP, Estimate, difference, mean_with_controls, play, stage_of
+from autobct.value.bounds.simple_bounds import CAP, Estimate, difference, mean_with_controls, play, stage_of
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.simulate import common_random_numbers

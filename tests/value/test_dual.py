@@ -6,15 +6,16 @@ from tests.value.cases import ALL_TERMS, RECALL, TERMS_IDS, grid, prior_for, pri
 from tests.value.exact_problems import Solved, few_controls, one_weight, pandora
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import cubic
+from autobct.belief.basis import Model, cubic
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Truth
-from autobct.belief.model import LOG_LINEAR, Model, update
+from autobct.belief.normal import update
 from autobct.value.bounds import dual
 from autobct.value.bounds.branches import after_run, expected_prices, ground_of, planted, root_of, upper_prices
 from autobct.value.bounds.certificate import upper_estimate
 from autobct.value.bounds.dual import above_clairvoyant, clairvoyant_mean, first_look
-from autobct.value.bounds.growth import clairvoyant_value
 from autobct.value.bounds.outcomes import Levels, Width, spread_truths
+from autobct.value.bounds.simple_bounds import clairvoyant_value
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.state import Terms, price_of, run_price, view

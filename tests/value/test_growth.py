@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import gamma, ndtr
 from tests.value.cases import FEW, LOG, PAPER, grid, prior_for, random_model, random_state, random_weights
 
-from autobct.belief.basis import additive, cubic
+from autobct.belief.basis import Model, additive, cubic
 from autobct.belief.gaussian import Belief, Gaussian, Truth
-from autobct.belief.model import Model
 from autobct.belief.prior import PAPER_PRIORS, paper_prior
-from autobct.value.bounds.growth import clairvoyant_value, expected_norm, lower_bound, upper_bound
+from autobct.value.bounds.simple_bounds import clairvoyant_value, expected_norm, lower_bound, upper_bound
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value
 from autobct.value.state import Terms, view

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.value.cases import ALL_TERMS, FEW, TERMS_IDS, grid, random_model, random_state, random_weights
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import additive_quartic, cubic
+from autobct.belief.basis import Model, additive_quartic, cubic
+from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian, Truth
-from autobct.belief.model import LINEAR, LOG_LINEAR, Model
 from autobct.belief.prior import paper_prior
 from autobct.value.acquisition import gittins_index
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly

@@ -18,7 +18,7 @@ from tests.value.cases import (
 from tests.value.chords import chord
 
 from autobct.belief.arrays import Array
-from autobct.belief.model import LINEAR
+from autobct.belief.cost import LINEAR
 from autobct.value.lookahead.nodes import Nodes, monte_carlo, product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import (

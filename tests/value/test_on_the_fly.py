@@ -16,9 +16,9 @@ from tests.value.cases import (
 )
 
 from autobct.belief.arrays import Array
-from autobct.belief.basis import Basis
+from autobct.belief.basis import Basis, Model
+from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import LINEAR, LOG_LINEAR, Model
 from autobct.value.lookahead.nodes import Rule, product, stratified
 from autobct.value.lookahead.on_the_fly import Level, default_levels, on_the_fly, thinned
 from autobct.value.lookahead.one_step import control_values, never, one_run_value, one_run_values, two_run_values

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from autobct.value.maps.perceptron import Perceptron
+from autobct.value.maps.value_map import Perceptron
 
 
 def network(*widths: int, seed: int = 0) -> Perceptron:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tests.value.cases import ALL_TERMS, PAPER, RECALL, TERMS_IDS, grid, prior_for, prior_state
 
-from autobct.belief.basis import cubic
+from autobct.belief.basis import Model, cubic
+from autobct.belief.cost import LINEAR
 from autobct.belief.gaussian import Gaussian, Truth
-from autobct.belief.model import LINEAR, Model
 from autobct.belief.prior import paper_prior
-from autobct.value.assessment import Assessment, by_gittins_index
+from autobct.value.acquisition import Assessment, by_gittins_index
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value

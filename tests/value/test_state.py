@@ -5,7 +5,8 @@ import pytest
 from tests.value.cases import grid, prior_state, random_state, random_weights
 
 from autobct.belief.basis import cubic
-from autobct.belief.model import LOG_LINEAR, predict, update
+from autobct.belief.cost import LOG_LINEAR
+from autobct.belief.normal import predict, update
 from autobct.belief.prior import default_prior, paper_prior
 from autobct.value.state import (
     Terms,

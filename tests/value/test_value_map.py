@@ -18,10 +18,10 @@ from tests.value.map_cases import (
 )
 
 from autobct.belief.basis import Basis, cubic
+from autobct.belief.cost import COST_MODELS, LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import COST_MODELS, LINEAR, LOG_LINEAR
 from autobct.belief.prior import Prior, default_prior, paper_prior
-from autobct.build.forests.features import references_first
+from autobct.build.forests.iteration import references_first
 from autobct.value.lookahead.nodes import product
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import control_values, never, one_run_value, one_run_values

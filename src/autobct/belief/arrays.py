@@ -1,12 +1,11 @@
-"""The array types of the core, NumPy's and torch's functions under one name, and the few checks every door shares."""
+"""The array types of the core, the few checks every door shares, and points that spread evenly."""
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from numbers import Complex, Real
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,36 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Array32 = NDArray[np.float32]
 Indices = NDArray[np.intp]
-
-
-class Values(Protocol):
-    """An array of NumPy's or a tensor of torch's: what the formulas that serve both ask of one."""
-
-    def __add__(self, other: Any, /) -> Any: ...
-    def __sub__(self, other: Any, /) -> Any: ...
-    def __mul__(self, other: Any, /) -> Any: ...
-    def __truediv__(self, other: Any, /) -> Any: ...
-    def __getitem__(self, index: Any, /) -> Any: ...
-
-
-V = TypeVar("V", bound=Values)
-
-
-def namespace(values: object) -> Any:
-    """The module whose functions take these values: torch for a tensor, otherwise NumPy.
-
-    Who has a tensor has imported torch; it is never imported here.
-    """
-    if isinstance(values, np.ndarray) or type(values).__module__.partition(".")[0] != "torch":
-        return np
-    return sys.modules["torch"]
-
-
-def at_least(values: V, low: float) -> V:
-    """max(values, low), element by element."""
-    xp = namespace(values)
-    found: V = xp.maximum(values, low) if xp is np else xp.clamp(values, min=low)
-    return found
 
 
 def finite_array(values: ArrayLike, name: str) -> Array:
@@ -57,17 +26,6 @@ def finite_array(values: ArrayLike, name: str) -> Array:
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite numbers, got {array.tolist()!r}")
     return array
-
-
-def broadcast_values(values: ArrayLike, controls: Array, name: str) -> Array:
-    """One value per control, (...) for controls (..., p), or one sentence that names the function."""
-    try:
-        return np.broadcast_to(np.asarray(values, dtype=np.float64), controls.shape[:-1])
-    except ValueError:
-        raise ValueError(
-            f"{name} must return one value per control: shape {controls.shape[:-1]} for controls of shape "
-            f"{controls.shape}, got {np.shape(values)}; take a coordinate, e.g. u[..., 0]"
-        ) from None
 
 
 def transpose(matrix: NDArray[Any]) -> NDArray[Any]:
@@ -111,3 +69,16 @@ def finite_number(value: object, name: str, *, least: float = -math.inf) -> floa
 def distinct(controls: Sequence[Array] | Array) -> Array:
     """No two alike, in their order."""
     return np.stack(list({control.tobytes(): control for control in controls}.values()))
+
+
+def kronecker(points: int, dim: int) -> Array:
+    """The first points of the Kronecker sequence of the generalised golden ratio: evenly spread over [0, 1)^dim.
+
+    frac(1/2 + i / ratio^j) with ratio^(dim + 1) = ratio + 1 (M. Roberts, 2018).  Rounded to 12 digits, so that a
+    control survives the way to params and back.
+    """
+    ratio = 2.0
+    for _ in range(64):  # a contraction: the error at least halves every time
+        ratio = (1.0 + ratio) ** (1.0 / (dim + 1))
+    sequence = 0.5 + np.outer(np.arange(1, points + 1), ratio ** -np.arange(1.0, dim + 1))
+    return np.asarray(np.round(sequence % 1.0, 12))

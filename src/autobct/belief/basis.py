@@ -1,8 +1,8 @@
-"""Basis functions phi (of the score) and psi (of the cost), paper eq. (HT).
+"""Basis functions phi (of the score) and psi (of the cost), and the linear model of score and cost that they make.
 
-A basis maps controls in the unit cube to features: `(..., p) -> (..., J)`.  The paper's own two are `cubic`
-(its 1-D examples) and `additive_quartic` (its 2-D examples); `additive` is their common pattern in any
-dimension, and `Basis.of` takes functions of the user's.
+What is assumed (paper eqs. h_t_n and HT) is a `Model`.  A basis maps controls in the unit cube to features:
+`(..., p) -> (..., J)`.  The paper's own two are `cubic` (its 1-D examples) and `additive_quartic` (its 2-D examples);
+`additive` is their common pattern in any dimension, and `Basis.of` takes functions of the user's.
 
 To add a kernel, write its features: with weights N(mu, Sigma) a basis has the kernel k(u, v) = phi(u)' Sigma phi(v).
 The default surrogate's are products of Legendre polynomials (`SurfaceFeatures`); which products, and the prior of their
@@ -21,8 +21,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from autobct.belief.arrays import Array, Indices, broadcast_values, whole_number
+from autobct.belief.arrays import Array, Indices, kronecker, whole_number
+from autobct.belief.cost import LINEAR, CostModel
+from autobct.belief.gaussian import Belief
+from autobct.belief.normal import update
 
 _LARGE = 1e6  # a feature beyond this on the unit cube is taken for unbounded: assumption (A) of the paper
 
@@ -119,19 +123,6 @@ def additive_quartic() -> Basis:
     return additive(2, degree=4, name="additive-quartic")
 
 
-def kronecker(points: int, dim: int) -> Array:
-    """The first points of the Kronecker sequence of the generalised golden ratio: evenly spread over [0, 1)^dim.
-
-    frac(1/2 + i / ratio^j) with ratio^(dim + 1) = ratio + 1 (M. Roberts, 2018).  Rounded to 12 digits, so that a
-    control survives the way to params and back.
-    """
-    ratio = 2.0
-    for _ in range(64):  # a contraction: the error at least halves every time
-        ratio = (1.0 + ratio) ** (1.0 / (dim + 1))
-    sequence = 0.5 + np.outer(np.arange(1, points + 1), ratio ** -np.arange(1.0, dim + 1))
-    return np.asarray(np.round(sequence % 1.0, 12))
-
-
 def probe_controls(dim: int, *, points: int = 256) -> Array:
     """Controls that spread over the cube: both corners, the centre, and a Kronecker sequence.  (points + 3, dim)."""
     ends = np.repeat([[0.0], [1.0], [0.5]], dim, axis=1)
@@ -219,3 +210,60 @@ class SurfaceFeatures:
         entries = np.concatenate(pool, axis=-1)
         one, two, three = self._factors
         return np.asarray(entries[..., one] * entries[..., two] * entries[..., three])
+
+
+Noise = float | Callable[[Array], Array]
+"""Standard deviation of one observation: a constant, or a function of the controls (..., p) -> (...)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Score and cost as linear models in their bases, observed with noise.
+
+    score_noise: standard deviation of one observed score, in score units   (sigma_H)
+    cost_noise:  standard deviation of one observed cost, in units of what the cost model observes   (sigma_T)
+    """
+
+    score_basis: Basis
+    cost_basis: Basis
+    score_noise: Noise
+    cost_noise: Noise
+    cost_model: CostModel = LINEAR
+
+    def observe(self, belief: Belief, control: Array, *, score: float | None, cost: float) -> Belief:
+        """Kalman(x, u, h, t): the belief after one run.  control: (p,);  score and cost in model units.
+
+        score=None: the run failed, only its cost was seen.
+        """
+        new_cost = update(
+            belief.cost,
+            self.cost_basis(control),
+            noise_at(self.cost_noise, control, "cost_noise"),
+            self.cost_model.to_observation(np.asarray(cost, dtype=np.float64)),
+        )
+        if score is None:
+            return Belief(belief.score, new_cost)
+        score_noise = noise_at(self.score_noise, control, "score_noise")
+        return Belief(update(belief.score, self.score_basis(control), score_noise, score), new_cost)
+
+
+def noise_at(noise: Noise, controls: Array, name: str = "noise") -> Array:
+    """sigma(u) at the controls: (..., p) -> (...); positive and finite, assumption (S) of the paper."""
+    try:
+        values = np.asarray(noise(controls) if callable(noise) else noise, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number or a function of controls, got {noise!r}; write e.g. 0.05") from None
+    if not (np.all(np.isfinite(values)) and np.all(values > 0)):
+        raise ValueError(f"{name} must be positive and finite at every control; write a standard deviation, e.g. 0.05")
+    return broadcast_values(values, controls, name)
+
+
+def broadcast_values(values: ArrayLike, controls: Array, name: str) -> Array:
+    """One value per control, (...) for controls (..., p), or one sentence that names the function."""
+    try:
+        return np.broadcast_to(np.asarray(values, dtype=np.float64), controls.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"{name} must return one value per control: shape {controls.shape[:-1]} for controls of shape "
+            f"{controls.shape}, got {np.shape(values)}; take a coordinate, e.g. u[..., 0]"
+        ) from None

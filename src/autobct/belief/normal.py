@@ -1,21 +1,32 @@
-"""Expectations under a normal distribution, each written once: for one number or a batch, in NumPy and in torch.
+"""The normal distribution: Gaussian conditioning and expectations, each written once, for NumPy and torch, one or many.
 
 | field's term | here |
 |---|---|
+| posterior of a Gaussian after one observation, the Kalman filter (section 2.3, eqs. filter_a, filter_b) | `update` |
 | expected improvement over b of a score N(m, s^2) | `upsilon(m - b, s)`; in single precision and quick, `improvement` |
 | expected maximum of lines in one normal, as in the knowledge gradient | `expected_maximum` |
 | mean of a log-normal cost | `lognormal_mean` |
+
+Conditioning needs no inverse.  It is exact for singular covariances: what is known for certain stays as it is (appendix
+A).  The same lines serve weights (features phi(u)) and values at candidate controls (features e_g).
+
+    s^2 = phi' Sigma phi + sigma^2,   k = Sigma phi / s,   mu + k z,   Sigma - k k'       z: surprise, in units of s
+
+A lookahead needs only parts of this, at the controls it looks at: `observed_sd`, `remaining`, `remaining_variance`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+import sys
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from scipy.special import erfcx, ndtr
 
-from autobct.belief.arrays import Array, V, at_least, namespace
+from autobct.belief.arrays import Array
+from autobct.belief.gaussian import Gaussian
 
 _ROOT_2 = math.sqrt(2.0)
 _ROOT_2PI = math.sqrt(2 * math.pi)
@@ -24,6 +35,111 @@ _FAR = 40.0  # beyond it the normal density, exp(-800), is zero in double precis
 _END = 9.0  # P(|Z| > 9) = 2e-19: a break beyond it changes no double-precision expectation
 _OUT = {8: -1e200, 4: -1e9}  # stands for an intercept of -inf: finite, so that two of them differ by zero, not NaN
 _PARALLEL = {8: 1e-300, 4: 1e-12}  # slopes closer than this never cross where it matters; both by bytes of a number
+
+
+class Values(Protocol):
+    """An array of NumPy's or a tensor of torch's: what the formulas that serve both ask of one."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
+V = TypeVar("V", bound=Values)
+
+
+def namespace(values: object) -> Any:
+    """The module whose functions take these values: torch for a tensor, otherwise NumPy.
+
+    Who has a tensor has imported torch; it is never imported here.
+    """
+    if isinstance(values, np.ndarray) or type(values).__module__.partition(".")[0] != "torch":
+        return np
+    return sys.modules["torch"]
+
+
+def at_least(values: V, low: float) -> V:
+    """max(values, low), element by element."""
+    xp = namespace(values)
+    found: V = xp.maximum(values, low) if xp is np else xp.clamp(values, min=low)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """What one run at a control will show.  mean: (...) m(u, x),  var: (...) s(u, x)^2, noise included,
+
+    gain: (..., J) by how much the believed vector moves per standard deviation of surprise.
+    """
+
+    mean: Array
+    var: Array
+    gain: Array
+
+
+def observed_sd(var: V, noise: Any) -> V:
+    """s: standard deviation of one observation.  var: of what is observed,  noise: sigma(u), a standard deviation."""
+    found: V = namespace(var).sqrt(var + noise * noise)
+    return found
+
+
+def remaining(cov: V, gain: V, other: V) -> V:
+    """Covariance of two values after a run that moves them by these gains: an entry of Sigma - k k'."""
+    found: V = cov - gain * other
+    return found
+
+
+def remaining_variance(var: V, gain: V) -> V:
+    """The same of a value with itself, never negative by rounding."""
+    return at_least(remaining(var, gain, gain), 0.0)
+
+
+def posterior(mean: V, cov: V, features: V, noise: Any, observed: Any) -> tuple[V, V]:
+    """Mean (..., J) and covariance (..., J, J) after observing `observed` (...) at a control with features (..., J)."""
+    predicted, var, gain = _predicted(mean, cov, features, noise)
+    surprise = (observed - predicted) / namespace(mean).sqrt(var)
+    moved: V = mean + gain * surprise[..., None]  # eq. (filter_a), without an inverse
+    return moved, remaining(cov, gain[..., :, None], gain[..., None, :])  # symmetric to the last bit
+
+
+def predict(weights: Gaussian, features: Array, noise: Array | float) -> Prediction:
+    """Predictive distribution of one observation.
+
+    features: (..., J),  noise: (...) sigma(u), a standard deviation
+    """
+    return Prediction(*_predicted(weights.mean, weights.cov, features, noise))
+
+
+def update(weights: Gaussian, features: Array, noise: Array | float, observed: Array | float) -> Gaussian:
+    """The `posterior` as a belief.  All arrays may be batched."""
+    return Gaussian(*posterior(weights.mean, weights.cov, features, noise, observed))
+
+
+def gains(weights: Gaussian, features: Array, noise: Array) -> Array:
+    """By how much several runs, not yet observed, move the mean: by z @ gains, z standard normal.  (n, J).
+
+    With S = Phi Sigma Phi' + noise^2 = L L', that is L^-1 Phi Sigma.  features: (n, J),  noise: (n,)
+    """
+    spread = features @ weights.cov  # Phi Sigma, (n, J)
+    seen = spread @ features.T + np.diag(np.square(noise))
+    least = 1e-12 * float(np.trace(seen)) + 1e-300  # the same control twice without noise is nothing new
+    root = np.linalg.cholesky(seen + least * np.eye(len(seen)))
+    return np.asarray(np.linalg.solve(root, spread))
+
+
+def anticipate(weights: Gaussian, moves: Array) -> Gaussian:
+    """The belief after runs that all come out exactly as predicted: less uncertain, no other mean.  moves: `gains`."""
+    return Gaussian(weights.mean, weights.cov - moves.T @ moves) if len(moves) else weights
+
+
+def _predicted(mean: V, cov: V, features: V, noise: Any) -> tuple[V, V, V]:
+    """Mean and variance of one observation, and the gain."""
+    xp = namespace(mean)
+    spread = xp.einsum("...ij,...j->...i", cov, features)  # Sigma phi
+    var = at_least(xp.einsum("...i,...i->...", features, spread), 0.0) + noise * noise
+    return xp.einsum("...i,...i->...", mean, features), var, spread / xp.sqrt(var)[..., None]
 
 
 def upsilon(mean: Array | float, sd: Array | float) -> Array:

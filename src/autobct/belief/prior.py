@@ -16,9 +16,9 @@ from typing import Protocol
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.belief.basis import Basis, additive_quartic, check_basis, cubic, largest_features, probe_controls
+from autobct.belief.basis import Basis, Model, additive_quartic, check_basis, cubic, largest_features, probe_controls
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import LOG_LINEAR, Model
 
 
 class Weighed(Protocol):

@@ -15,8 +15,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from autobct.maps.container import MapFileError, Tensors, pack, unpack
-from autobct.maps.store import SUFFIX, read_file, write_file
+from autobct.maps.container import SUFFIX, MapFileError, Tensors, pack, read_file, unpack, write_file
 
 _KIND = "checkpoint"
 

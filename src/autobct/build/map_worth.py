@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.prior import Prior
-from autobct.value.assessment import Assess, Assessment
-from autobct.value.bounds.lower_bound import CAP
+from autobct.value.acquisition import Assess, Assessment
+from autobct.value.bounds.simple_bounds import CAP
 from autobct.value.lookahead.on_the_fly import on_the_fly
 from autobct.value.simulate import CommonRandomNumbers, common_random_numbers, simulate
 from autobct.value.state import State, Terms, view

@@ -10,17 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.prior import Prior
-from autobct.build.forests.features import references_first
-from autobct.build.forests.forest_file import KIND as FOREST
-from autobct.build.forests.forest_file import NOTES, probe_error, read_forest
-from autobct.build.forests.forest_map import ForestMap
-from autobct.build.layout import PAPER_NAMES, priors_of, training_controls
+from autobct.build.forests.forest_map import KIND as FOREST
+from autobct.build.forests.forest_map import NOTES, ForestMap, probe_error, read_forest
+from autobct.build.forests.iteration import references_first
+from autobct.build.layout import PAPER_NAMES, priors_of, read_prior, training_controls
 from autobct.build.map_worth import Duel, DuelRow, numpy_duel, row_of
-from autobct.build.prior_file import read_prior
-from autobct.maps.container import Tensors, unpack
+from autobct.maps.container import Tensors, read_file, read_shipped, shipped, unpack
 from autobct.maps.library import read_map
 from autobct.maps.library import verify as verify_network
-from autobct.maps.store import read_file, read_shipped, shipped
 from autobct.tuning.decide.policy import mapped, relaxed
 from autobct.value.bounds.certificate import Certificate, Progress, certify
 from autobct.value.maps.map_spec import MapMismatch

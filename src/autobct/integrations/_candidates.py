@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autobct.tuning.decide.decision import Train, short
+from autobct.tuning.history import Train, short
 from autobct.tuning.result import Result
 from autobct.tuning.space.parameter import Categorical, Parameter
 from autobct.tuning.space.space import Space

@@ -25,7 +25,7 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.belief.normal import upsilon
 from autobct.integrations._candidates import EvaluatedCandidates, FixedSplits, not_seen
-from autobct.integrations._loop import Evaluated
+from autobct.integrations._hosts import Evaluated
 
 __all__ = ["Evaluation", "check_metric"]
 

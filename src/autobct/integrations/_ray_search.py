@@ -1,24 +1,32 @@
-"""The history of a Ray search, and the decision after it: a pure function of the runs and of what is pending."""
+"""The history of a Ray search, what came of its trials, and the decision after it: a pure function of both."""
 
 from __future__ import annotations
 
+import glob
+import json
 import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Real
 from typing import Any, cast
 
+from ray.tune.utils import flatten_dict
+
 from autobct.belief.arrays import Array
+from autobct.integrations._hosts import learnable
 from autobct.integrations._ray_state import SavedState
-from autobct.integrations._runs import learnable
-from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.decide.standing import run_at
-from autobct.tuning.history import Run
-from autobct.tuning.keywords import Direction, TunerKeywords
+from autobct.tuning.decide.explain import run_at
+from autobct.tuning.history import Decision, Run, Stop, Train
+from autobct.tuning.keywords import TunerKeywords
 from autobct.tuning.memory import with_outcome
 from autobct.tuning.result import Result, TuningError
 from autobct.tuning.space.parameter import Float
 from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.scale import Direction
 
-__all__ = ["History", "check_keywords"]
+__all__ = ["ENDED", "History", "Reported", "check_keywords", "outcome_of", "params_in", "ray_trials"]
 
 _OF_SPACE = ("guess", "increases_cost", "candidates", "prior", "policy")
 
@@ -178,3 +186,52 @@ def check_keywords(keywords: TunerKeywords) -> None:
 def _tuner_of(space: Space, keywords: TunerKeywords, mode: str | None) -> Tuner:
     direction: Direction = "minimize" if mode == "min" else "maximize"
     return Tuner(space, **cast(TunerKeywords, {**keywords, "direction": direction}))
+
+
+ENDED = ("TERMINATED", "ERROR")
+"""What Ray calls the state of a trial that will not go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """score: None if there is none;  cost: None if none was reported;  error: why there is no score."""
+
+    score: float | None
+    cost: float | None
+    error: str | None = None
+    reported: bool = True  # whether the metric was there at all
+
+
+def outcome_of(result: Mapping[str, Any], metric: str, cost: str) -> Reported:
+    """Of a result as Ray flattens it."""
+    spent: Any = result.get(cost)
+    taken = float(spent) if _is_number(spent) and math.isfinite(spent) and spent >= 0 else None
+    if metric not in result:
+        return Reported(None, taken, f"the trial reported no `{metric}`", reported=False)
+    value = result[metric]
+    if not _is_number(value) or not math.isfinite(value):
+        return Reported(None, taken, f"`{metric}` was {value!r}")
+    return Reported(float(value), taken)
+
+
+def params_in(result: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    """The values of a trial in its result, which repeats its configuration."""
+    return {name: result[f"config/{name}"] for name in space.names if f"config/{name}" in result}
+
+
+def ray_trials(folder: str) -> dict[str, tuple[str, dict[str, Any]]] | None:
+    """What Ray has written of its trials beside a search: id -> (status, last result); None if it cannot be read."""
+    found = glob.glob(os.path.join(folder, "experiment_state-*.json"))
+    if not found:
+        return None
+    try:
+        with open(max(found), encoding="utf-8") as file:
+            pairs = json.load(file)["trial_data"]
+        states = [(json.loads(state), json.loads(metadata)) for state, metadata in pairs]
+        return {s["trial_id"]: (s["status"], flatten_dict(dict(m.get("last_result") or {}))) for s, m in states}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

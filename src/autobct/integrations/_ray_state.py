@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from autobct.integrations._ray_choices import space_in, space_json
-from autobct.run.codec import encoded
-from autobct.tuning.decide.decision import Train
-from autobct.tuning.history import Run
+from autobct.integrations._ray_space import space_in, space_json
+from autobct.run.journal import encoded
+from autobct.tuning.history import Run, Train
 from autobct.tuning.space.space import Space
 
 __all__ = ["SavedState", "read_state", "state_of_text", "state_text", "write_state"]

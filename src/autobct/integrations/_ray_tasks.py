@@ -13,7 +13,7 @@ from ray import cloudpickle
 from ray.exceptions import RayError
 
 from autobct.belief.arrays import whole_number
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.tuning.history import Decision, Stop, Train
 from autobct.tuning.jobs import check_call, places
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.loop import told_run, why_hopeless

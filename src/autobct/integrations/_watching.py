@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autobct.tuning.decide.decision import Stop
+from autobct.tuning.history import Stop
 from autobct.tuning.progress import Event
 from autobct.tuning.tuner import Tuner
 

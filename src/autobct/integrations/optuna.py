@@ -16,17 +16,20 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
-from autobct.integrations._optuna_store import (
+from autobct.integrations._optuna_study import StudyTuner
+from autobct.integrations._optuna_trials import (
     STOPPED,
     all_trials,
+    costs_of,
+    distribution_of,
+    distributions_of,
     finished_trial,
     refuse_many_objectives,
+    space_of,
     stop_loop,
     tell_trial,
 )
-from autobct.integrations._optuna_study import StudyTuner
-from autobct.integrations._optuna_trials import costs_of, distribution_of, distributions_of, space_of
-from autobct.tuning.decide.decision import Decision, Stop, run_if_continued
+from autobct.tuning.history import Decision, Stop, run_if_continued
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.space.parameter_checks import when_text
 from autobct.tuning.space.space import Space

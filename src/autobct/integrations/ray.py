@@ -15,13 +15,12 @@ except ImportError:
 from ray.tune.result import DEFAULT_METRIC, TIME_TOTAL_S
 from ray.tune.utils import flatten_dict
 
-from autobct.integrations._ray_search import History, check_keywords
+from autobct.integrations._hosts import control_of
+from autobct.integrations._ray_search import ENDED, History, Reported, check_keywords, outcome_of, params_in, ray_trials
 from autobct.integrations._ray_space import nested, searched_in, space_of
 from autobct.integrations._ray_state import SavedState, read_state, state_of_text, state_text, write_state
 from autobct.integrations._ray_tasks import tune_on_ray
-from autobct.integrations._ray_trials import ENDED, Reported, outcome_of, params_in, ray_trials
-from autobct.integrations._runs import control_of
-from autobct.tuning.decide.decision import Decision, Stop
+from autobct.tuning.history import Decision, Stop
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.result import Result
 from autobct.tuning.space.space import Space

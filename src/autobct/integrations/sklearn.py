@@ -14,9 +14,9 @@ import numpy as np
 
 from autobct.integrations._candidates import baseline_of, columns_of, guess_of
 from autobct.integrations._evaluation import Evaluation, begun, check_metric
-from autobct.integrations._loop import until_it_stops
-from autobct.tuning.decide.decision import Stop, Train
+from autobct.integrations._hosts import until_it_stops
 from autobct.tuning.decide.explain import Explanation
+from autobct.tuning.history import Stop, Train
 from autobct.tuning.progress import Event, Listeners
 from autobct.tuning.space.space import Space
 from autobct.tuning.tuner import Tuner

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import COST_MODELS
 from autobct.maps.container import MapFileError
 from autobct.value.maps.map_inputs import outlook
 from autobct.value.maps.map_spec import BASES, MapSpec

@@ -18,9 +18,8 @@ import os
 import re
 from collections.abc import Iterable
 
-from autobct.maps.container import MapFileError
+from autobct.maps.container import MapFileError, read_file
 from autobct.maps.ordinary import FileError, read_ordinary
-from autobct.maps.store import read_file
 
 Key = str
 """A public key: 64 hexadecimal digits, as `autobct new-key` prints it."""

@@ -91,14 +91,14 @@ class CostScale:
         return max((factor * seconds / 60.0 - self.low) / (self.high - self.low), 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """How a tuning of the paper's ended, or the mean of several; standard deviations in `spread`, if there are any.
 
     score, cost, control, runs, believed, value:  final h_n, sum of t, u, number of runs, posterior mean score, V
     """
 
-    label: str
+    label: str = "one run"
     score: float
     cost: float
     control: tuple[float, ...]
@@ -108,7 +108,7 @@ class Published:
     spread: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """One experiment of section 4.
 
@@ -130,11 +130,11 @@ class Experiment:
     source: str
     table: str
     prior: Prior
-    basis: str
-    score_noise: float
-    cost_noise: float
+    basis: str = "cubic"
+    score_noise: float = 0.15
+    cost_noise: float = 0.1
     space: Mapping[str, Parameter]
-    fixed: Mapping[str, float | str]
+    fixed: Mapping[str, float | str] = field(default_factory=dict)
     score: Affine
     cost: CostScale
     method: Method

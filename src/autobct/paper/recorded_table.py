@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array
-from autobct.maps.store import write_file
+from autobct.maps.container import write_file
 
 MAX_BYTES = 16 * 2**20
 _Where = Callable[[int], str]

@@ -19,8 +19,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from autobct.belief.arrays import Array
 from autobct.belief.prior import paper_prior
-from autobct.tuning.decide.decision import Decision, Train
 from autobct.tuning.decide.policy import relaxed
+from autobct.tuning.history import Decision, Train
 from autobct.tuning.problem import OVERHEAD
 from autobct.tuning.space.parameter import Int
 from autobct.tuning.tuner import Tuner

@@ -14,10 +14,21 @@ import numpy as np
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, axis_over, number
 from autobct.report.chart import Frame, Mark, Markup, band, chart, cross, dot, frame, group, line, path_of, ring, tag
-from autobct.report.draw_map import GRID, dial_axis, level_map, map_frame, place
-from autobct.report.estimated import MIDDLE, Dial, dials, log_cost, run_cost, run_score
+from autobct.report.draw_map import (
+    GRID,
+    MIDDLE,
+    Dial,
+    dial_axis,
+    dials,
+    level_map,
+    log_cost,
+    map_frame,
+    place,
+    run_cost,
+    run_score,
+)
 from autobct.report.story import Story, run_text
-from autobct.tuning.model.posterior import Learned
+from autobct.tuning.model.estimate import Learned
 
 __all__ = ["Drawn", "belief_charts"]
 

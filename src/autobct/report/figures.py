@@ -15,13 +15,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from autobct.belief.arrays import Array
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import LOG_LINEAR
 from autobct.report.plots import COLOURS, finished
 from autobct.tuning.history import Run
 from autobct.tuning.model.estimate import spread_of
 from autobct.tuning.model.posterior import beliefs
-from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.units.scale import ScaledProblem
 
 _MOST_RUNS, _LATEST = 5, 4  # with more runs than these only the latest are drawn beside the prior
 _QUANTILES = np.array([-1.96, -1.0, 0.0, 1.0, 1.96])[:, None]  # 95 % band, 68 % band, middle

@@ -17,8 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autobct.report.axis import number
-from autobct.tuning.decide.decision import Stop, Train, value_of_continuing
-from autobct.tuning.history import Run
+from autobct.tuning.history import Run, Stop, Train, value_of_continuing
 from autobct.tuning.progress import Event
 from autobct.tuning.result import count
 from autobct.tuning.tuner import Tuner

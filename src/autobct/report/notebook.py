@@ -1,18 +1,33 @@
-"""How a result and a tuner show themselves in a notebook: the answer, its numbers, and one chart."""
+"""A result in a notebook and for other programs: the answer with a chart, a pandas DataFrame, a safe CSV file.
+
+A spreadsheet takes a cell that begins with = + - @ for a formula, even in quotes, and a formula can send data away.
+Parameter values and error messages may come from others, so such a text gets an apostrophe before it, which shows it
+as text.  Numbers stay numbers.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
 from importlib import resources
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from autobct.maps.container import write_file
 from autobct.report.axis import number
 from autobct.report.chart import Markup, join, tag
 from autobct.report.draw_progress import progress_chart, progress_words
 from autobct.report.page_words import facts, notes
-from autobct.report.story import Story
-from autobct.report.telling import story_of
+from autobct.report.story import Story, story_of
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
-from autobct.tuning.visible import one_line
+from autobct.tuning.visible import one_line, visible
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["result_html", "tuner_html"]
 
@@ -67,3 +82,46 @@ def _facts(story: Story) -> Markup:
 
 def _file(name: str) -> str:
     return (resources.files("autobct.report") / "files" / name).read_text(encoding="utf-8")
+
+
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "|", "%")
+
+
+def write_csv(records: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
+    """Write the records to a file, whole or not at all."""
+    write_file(path, csv_text(records).encode("utf-8"))
+
+
+def csv_text(records: Sequence[Mapping[str, Any]]) -> str:
+    """The records as CSV, the names in the first line."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    if records:
+        writer.writerow([_cell(name) for name in records[0]])
+    writer.writerows([_cell(value) for value in record.values()] for record in records)
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> str | int | float:
+    """A number as it is, nothing for None, and text that is no formula."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None:
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    text = visible(str(value), keep="\n")
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+
+
+def dataframe_of(records: Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+    """The records as a DataFrame, one row for each run."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(
+            "to_dataframe() needs pandas, which is not installed; install it with: pip install pandas "
+            "(or use to_records(), which needs nothing)",
+            name="pandas",
+        ) from None
+    return pandas.DataFrame(records)

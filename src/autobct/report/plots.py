@@ -13,8 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis
 from autobct.report.draw_belief import Side, sides
-from autobct.report.draw_map import dial_axis, place
-from autobct.report.estimated import MIDDLE, Dial
+from autobct.report.draw_map import MIDDLE, Dial, dial_axis, place
 from autobct.report.story import Story
 from autobct.tuning.decide.forecast import Forecast
 from autobct.tuning.result import WhatIf

@@ -17,10 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from autobct.belief.arrays import Array
-from autobct.tuning.decide.decision import Decision, Train, short, value_of_continuing
-from autobct.tuning.history import Run
-from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.history import Decision, Run, Train, short, value_of_continuing
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.scale import ScaledProblem
 
 _NONE = "-"
 _NUMBER_WIDTH = 5  # of 0.123: a column keeps its width while the rows come in

@@ -12,17 +12,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from autobct.run.codec import CodecError, decision_of, encoded
-from autobct.run.journal import NAME, Journal, JournalError
+from autobct.run.journal import NAME, CodecError, Journal, JournalError, decision_of, encoded
 from autobct.run.journal_replay import VERIFIED, differing, placed, was_repaired
 from autobct.run.program_settings import differences
-from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.decide.standing import is_failing
-from autobct.tuning.decide.waiting import Waiting
+from autobct.tuning.decide.position import is_failing
+from autobct.tuning.decide.under_way import Waiting
 from autobct.tuning.guard import Guard, changing
-from autobct.tuning.history import Run
+from autobct.tuning.history import Decision, Run, Train
 from autobct.tuning.result import count
-from autobct.tuning.settings import versions
+from autobct.tuning.statement import versions
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 

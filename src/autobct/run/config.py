@@ -13,13 +13,25 @@ from typing import Any
 
 from autobct.belief.prior import PAPER_PRIORS
 from autobct.maps.ordinary import decoded, read_ordinary, read_toml
-from autobct.run.parameters import EXAMPLE, plain_value, read_space
 from autobct.run.program_settings import MOST_OUTPUT, Program, ProgramLimits, ProgramSettings, SettingsError
 from autobct.run.reading import Reading
-from autobct.run.rows import read_table
-from autobct.run.template import CARRIES_ALL, check_placeholders, placeholders
-from autobct.run.toml_table import TomlTable, duration, flag, mapping, names, number, one_of, pair, text, whole
-from autobct.tuning.isolation import bytes_of
+from autobct.run.toml_space import PARAMETER, plain_value, read_space, read_table
+from autobct.run.toml_table import (
+    CARRIES_ALL,
+    TomlTable,
+    check_placeholders,
+    duration,
+    flag,
+    mapping,
+    names,
+    number,
+    one_of,
+    pair,
+    placeholders,
+    text,
+    whole,
+)
+from autobct.tuning.jobs import bytes_of
 from autobct.tuning.keywords import ENSEMBLE, PAPER
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table as Rows
@@ -100,7 +112,7 @@ def _space(top: TomlTable, opened: Callable[[str], str]) -> tuple[Mapping[str, P
     """What is tuned; where rows are the space, these too, and the text of their file."""
     rows = top.get("table", mapping)
     if rows is None:
-        return read_space(top.need("space", mapping, f"[space] and in it {EXAMPLE}")), None, None
+        return read_space(top.need("space", mapping, f"[space] and in it {PARAMETER}")), None, None
     described = top.get("space", mapping)
     table, told = read_table(rows, None if described is None else read_space(described), opened)
     return dict(zip(table.names, table.parameters, strict=True)), table, told

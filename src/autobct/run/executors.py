@@ -1,4 +1,4 @@
-"""Runs side by side, in processes or in threads: both are an `autobct.tuning.executor.Executor`.
+"""Runs side by side, in processes or in threads: both are an `autobct.tuning.jobs.Executor`.
 
 Every place for a run is a loky pool of one process.  If that process dies, its run has failed and the others go on;
 a new one takes its place.  Functions are sent by cloudpickle, so a notebook's and a script's own functions work.
@@ -17,8 +17,7 @@ from pickle import PicklingError
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from autobct.tuning.executor import EndedRun, WorkerLostError
-from autobct.tuning.jobs import cores
+from autobct.tuning.jobs import EndedRun, WorkerLostError, cores
 
 Outcome = TypeVar("Outcome")
 

@@ -26,9 +26,9 @@ from typing import Any
 from autobct.run import isolated_child
 from autobct.run.executors import share_of_cores
 from autobct.run.interrupts import Interrupts, interruptible
-from autobct.run.last_words import last_words
 from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, Ended, Order, SlowNotice, run_program
-from autobct.tuning.isolation import Isolation
+from autobct.run.reading import last_words
+from autobct.tuning.jobs import Isolation
 from autobct.tuning.returned import WrongReturnError
 from autobct.tuning.training import Measured, TrainingError, TrainingFunction
 

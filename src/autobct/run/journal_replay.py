@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from autobct.run.codec import ROUNDING, alike, decision_of
 from autobct.run.config import parse
-from autobct.run.journal import JournalError
+from autobct.run.journal import ROUNDING, JournalError, alike, decision_of
 from autobct.run.program_settings import ProgramSettings
-from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.decide.waiting import Waiting
-from autobct.tuning.history import Run
+from autobct.tuning.decide.under_way import Waiting
+from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.memory import is_candidate, with_outcome
-from autobct.tuning.settings import versions
+from autobct.tuning.statement import versions
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left
 

@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from autobct.maps.store import write_file
+from autobct.maps.container import write_file
 from autobct.run.ask_tell import StoredTuner, stored
-from autobct.run.codec import decision_of
-from autobct.run.journal import NAME, JournalError, read_journal
-from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.decide.waiting import Waiting
-from autobct.tuning.history import Run
+from autobct.run.journal import NAME, JournalError, decision_of, read_journal
+from autobct.tuning.decide.under_way import Waiting
+from autobct.tuning.history import Decision, Run, Train
 from autobct.tuning.space.space import Space
 from autobct.tuning.storage import Storage, StorageError
 from autobct.tuning.tuner import Tuner

@@ -11,7 +11,7 @@ from typing import Any
 
 from autobct.maps.ordinary import FileError
 from autobct.run.reading import Reading
-from autobct.tuning.decide.waiting import PriceOf
+from autobct.tuning.decide.under_way import PriceOf
 from autobct.tuning.space.parameter import Parameter
 from autobct.tuning.space.row_table import Table
 

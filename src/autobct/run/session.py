@@ -8,22 +8,17 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from autobct.maps.store import write_file
-from autobct.run.codec import encoded, same
-from autobct.run.ending import RESULT, Ending
+from autobct.maps.container import write_file
 from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
-from autobct.run.job import Job
+from autobct.run.job import RESULT, Ending, Job, OpenedFolder, opened
+from autobct.run.journal import encoded, same
 from autobct.run.journal_replay import run_of
-from autobct.run.opening import OpenedFolder, opened
 from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, SlowNotice
 from autobct.run.trial import Allowance, TrialOutcome
-from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.decide.standing import incumbent_score
-from autobct.tuning.decide.waiting import Waiting, waiting_for
-from autobct.tuning.executor import EndedRun, Executor, Here
-from autobct.tuning.history import Note
-from autobct.tuning.jobs import FIRST_ALONE, places
+from autobct.tuning.decide.under_way import Waiting, waiting_for
+from autobct.tuning.history import Decision, Note, Stop, Train
+from autobct.tuning.jobs import FIRST_ALONE, EndedRun, Executor, Here, places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.training import the_same_again
@@ -174,7 +169,7 @@ class Session:
         if outcome.capped == INTERRUPTED or (outcome.capped == NOT_STARTED and self._interrupts.count):
             return None
         if outcome.capped == NOT_STARTED:
-            return Stop(NOT_STARTED, len(self._tuner.history), incumbent_score(self._tuner.memory))
+            return Stop(NOT_STARTED, len(self._tuner.history), self._tuner.memory.incumbent_score)
         stop = self._tuner.peek(Left(0.0, str(outcome.capped)))
         assert isinstance(stop, Stop)
         return stop

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from autobct.run.interrupts import Interrupts
-from autobct.run.last_words import last_words
 from autobct.run.lock import Lock
 from autobct.run.process import NOT_STARTED, OWN_LIMITS, TIMEOUT, Ended, Order, SlowNotice, run_program
 from autobct.run.program_settings import Program, ProgramSettings
-from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written
-from autobct.run.template import as_text, filled, has_all
-from autobct.tuning.decide.decision import Train
+from autobct.run.reading import NoNumberError, NotFiniteError, Reading, Stamp, check_written, last_words
+from autobct.run.toml_table import as_text, filled, has_all
+from autobct.tuning.history import Train
 from autobct.tuning.units.limits import Deadline
 
 _PARAMS = "params.json"

@@ -6,7 +6,7 @@ import datetime
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import numpy as np
 
@@ -15,14 +15,11 @@ from autobct.belief.prior import PAPER_PRIORS, Prior
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.price import Price
-from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, affine
+from autobct.tuning.units.scale import Affine, AffineLog, Descending, Direction, Scale, affine
 
 if TYPE_CHECKING:
     from autobct.tuning.decide.policy import Policy
     from autobct.tuning.units.limits import Limits
-
-
-Direction = Literal["maximize", "minimize"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -1,22 +1,20 @@
-"""Ask, run, tell, until the answer is to stop: one run at a time or several side by side."""
+"""Ask, run, tell, until the answer is to stop: one run at a time or several side by side, kept in a storage or not."""
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, Protocol
 
-from autobct.tuning.asked import Asked
-from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.decide.waiting import PriceOf, Waiting, waiting_for
-from autobct.tuning.executor import EndedRun, Executor, WorkerLostError
-from autobct.tuning.history import Note, Run
-from autobct.tuning.jobs import FIRST_ALONE, places
-from autobct.tuning.progress import Listeners
+from autobct.tuning.decide.under_way import PriceOf, Waiting, waiting_for
+from autobct.tuning.history import Decision, Note, Run, Stop, Train
+from autobct.tuning.jobs import FIRST_ALONE, EndedRun, Executor, WorkerLostError, places
+from autobct.tuning.progress import Listeners, window
 from autobct.tuning.result import Result, TuningError, count
 from autobct.tuning.returned import WrongReturnError
-from autobct.tuning.storage import LateError, StorageError
+from autobct.tuning.storage import LateError, StorageError, storage_of
 from autobct.tuning.training import (
     OneTraining,
     Times,
@@ -27,9 +25,78 @@ from autobct.tuning.training import (
     the_same_again,
 )
 from autobct.tuning.tuner import Tuner
-from autobct.tuning.units.limits import Deadline
+from autobct.tuning.units.limits import Deadline, Left
 
 __all__ = ["LoopOrder", "told_run", "until_stop", "why_hopeless"]
+
+
+class Asked(Protocol):
+    """Ask and tell as `Tuner` does it, wherever the runs are kept."""
+
+    @property
+    def tuner(self) -> Tuner:
+        """The tuner itself, with all runs so far."""
+
+    @property
+    def decisions(self) -> tuple[Train, ...]:
+        """The decisions behind these runs, in the same order, as far as they are known."""
+
+    @property
+    def waited(self) -> float:
+        """Seconds spent on waiting for other processes."""
+
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
+        """As `Tuner.ask`."""
+
+    def tell(
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
+    ) -> Run:
+        """As `Tuner.tell`; LateError if another has taken over the run."""
+
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """As `Tuner.charge`."""
+
+
+@dataclass(slots=True)
+class Alone:
+    """A tuner that writes nothing down.  made: number of a run -> the decision for it."""
+
+    tuner: Tuner
+    waited: float = 0.0
+    made: dict[int, Train] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> tuple[Train, ...]:
+        """The decisions behind all runs that were asked for here."""
+        return tuple(self.made[run.trial] for run in self.tuner.history if run.trial in self.made)
+
+    def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
+        """As `Tuner.ask`."""
+        decision = self.tuner.ask(left, waiting)
+        if isinstance(decision, Train):
+            self.made[decision.trial] = decision
+        return decision
+
+    def tell(
+        self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
+    ) -> Run:
+        """As `Tuner.tell`."""
+        return self.tuner.tell(trial, score, cost, error=error)
+
+    def charge(self, cost: float, *, deciding: bool = False) -> None:
+        """As `Tuner.charge`."""
+        self.tuner.charge(cost, deciding=deciding)
+
+
+@contextlib.contextmanager
+def asked_of(tuner: Tuner, storage: object) -> Iterator[Asked]:
+    """Ask this tuner, new, or the tuning that it continues in a storage.  storage: None to keep nothing."""
+    if storage is None:
+        yield Alone(tuner)
+        return
+    where = storage_of(storage)
+    with window("database" if where.is_database else "folder")(tuner, where) as kept:
+        yield kept
 
 
 @dataclass(frozen=True, slots=True)

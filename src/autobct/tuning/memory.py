@@ -11,14 +11,15 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
-from autobct.tuning.decide.decision import Train
-from autobct.tuning.history import Note, Run
+from autobct.tuning.history import Note, Run, Train
 from autobct.tuning.model.alarm import Alarm, Watch, notes_of, raised, surprise, watched
-from autobct.tuning.model.posterior import Learned, estimated_score, extended, learned, score_at
-from autobct.tuning.problem import ScaledProblem, deciding_for
+from autobct.tuning.model.estimate import Learned, estimated_score, score_at
+from autobct.tuning.model.posterior import extended, learned
+from autobct.tuning.problem import deciding_for
 from autobct.tuning.space.hints import begins_at
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import LARGEST, as_it_counts
+from autobct.tuning.units.scale import ScaledProblem
 from autobct.value.simulate import KEPT
 
 _TELL = "write e.g. tuner.tell(trial, score=0.9, cost=12.0)"
@@ -91,6 +92,13 @@ class Memory:
         if not places or not self.problem.terms.recall:
             return places[-1] if places else None
         return places[int(score_at(self.known, np.stack([self.control(place) for place in places])).argmax())]
+
+    @property
+    def incumbent_score(self) -> float | None:
+        """The estimated score of that model, in the user's units; None if there is none."""
+        if (place := self.returned) is None:
+            return None
+        return float(self.problem.score_scale.to_raw(float(score_at(self.known, self.control(place)[None])[0])))
 
     @property
     def news(self) -> str:

@@ -1,29 +1,18 @@
-"""From the user's words to the model: scales, price, first belief and candidates, checked at the door.
-
-| user's | model's |
-|---|---|
-| score_range (low, high) | score 0 at low, 1 at high |
-| cost_range (low, high) | cost 1 at high; the log-linear model has 0 at 0, and the range centres its prior |
-| | the linear model has 0 at low, and what low costs is a fixed price of every run |
-| price, score per raw cost | gamma = price x raw cost per model cost / raw score per model score |
-"""
+"""From the user's words to the model: scales, price, first belief and candidates, checked at the door."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
-import numpy as np
-
 from autobct.belief.arrays import Array, finite_number
-from autobct.belief.model import LOG_LINEAR
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
 from autobct.tuning.keywords import (
     DEFAULTS,
     ENSEMBLE,
-    Direction,
     ProblemKeywords,
     check_flag,
     stated_controls,
@@ -34,12 +23,19 @@ from autobct.tuning.keywords import (
 )
 from autobct.tuning.model.default_prior import first_belief
 from autobct.tuning.space.candidates import refinable, spread
-from autobct.tuning.space.hints import NOTHING, Hints, hints_of
+from autobct.tuning.space.hints import NOTHING, hints_of
 from autobct.tuning.space.parameter import tuned
 from autobct.tuning.space.space import Space
 from autobct.tuning.space.usual_values import usual_places
 from autobct.tuning.units.price import Price, parse_price
-from autobct.tuning.units.scale import Affine, AffineLog, Descending, Scale, is_log, stated_ends
+from autobct.tuning.units.scale import (
+    Affine,
+    AffineLog,
+    Ranges,
+    ScaledProblem,
+    Stated,
+    stated_ends,
+)
 from autobct.value.state import Terms
 
 OVERHEAD = 0.002
@@ -49,101 +45,6 @@ made for it, and it ends the paper's loops of runs that cost nothing.  By defaul
 _MANY = 2  # parameters from which on the learned surrogate is asked.  docs/decisions/surrogate.md
 _TYPICAL_PRICE = 0.02  # without a cost_range: a run is taken to be worth about so much of the score range
 UNKNOWN_SPREAD = 1.5  # and this may be off by a factor of e^1.5 = 4.5 either way
-_FARTHEST = 1e6  # in units of the score range: rounding errors of larger scores would exceed the price of a run
-_CHEAPEST = 1e-4  # in units of the cost range: below it a cost is too small to tell apart or to matter
-
-
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What was said of units, as it was said: where a run leaves a range, the problem is put again with a wider one.
-
-    score_scale:  of the stated range, or of (0, 1);  score_known: False if nothing was said of scores
-    cost_range:   None if nothing was said of costs
-    cost_guess:   without a cost_range: the cost of a typical run per unit of score, from the price
-    fixed:        units are the user's own (a prior, or a scale instead of a range) and stay as they are, (score, cost)
-    overhead:     of every run, in units of the score range
-    hints:        what was said to shape the default belief
-    learning:     the default belief is one that learns its scale
-    spreads:      candidates are an even spread, and others may be added around the best models
-    noise:        standard deviation of one score, in the user's units; None if it is to be learned
-    asks_others:  other surrogates are asked as well;  alone: the user wants the ensemble alone
-    """
-
-    score_scale: Scale
-    score_known: bool
-    cost_range: tuple[float, float] | Affine | AffineLog | None
-    cost_guess: float
-    prior: Prior | None
-    fixed: tuple[bool, bool]
-    recall: bool
-    overhead: float
-    hints: Hints = NOTHING
-    learning: bool = False
-    spreads: bool = False
-    noise: float | None = None
-    asks_others: bool = False
-    alone: bool = False
-
-    @property
-    def scores(self) -> tuple[float, float] | None:
-        """Lowest and highest score, which say what a point is; None if nothing was said of them."""
-        return stated_ends(self.score_scale, self.score_known)
-
-
-Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
-"""Scale of scores, range of costs, and without the latter the cost of a typical run if it is not the guess."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScaledProblem:
-    """A problem in model units: everything that stays the same during a tuning, while runs keep to their ranges.
-
-    controls: (G, p) the candidates
-    per_cost: what one unit of raw cost is worth, in model units of score
-    ranges:   those that were stated or that runs have shown: all that tells this problem from the stated one
-    deciding: cost of the time that a decision takes, as measured so far; zero where it is not part of the cost
-    """
-
-    space: Space
-    price: Price
-    score_scale: Scale
-    cost_scale: Affine | AffineLog
-    prior: Prior
-    terms: Terms
-    controls: Array
-    stated: Stated
-    ranges: Ranges
-    per_cost: float
-    deciding: float = 0.0
-
-    @property
-    def direction(self) -> Direction:
-        """Whether higher scores are better or lower ones."""
-        return "minimize" if isinstance(self.score_scale, Descending) else "maximize"
-
-    def score_observed(self, raw_score: float) -> float:
-        """Raw score in model units; a diverged one, a million ranges away, counts as just that far."""
-        if is_log(self.score_scale) and raw_score <= 0:
-            raise ValueError(f"score must be positive on the log scale of score_range, got {raw_score!r}")
-        with np.errstate(over="ignore"):
-            score = float(self.score_scale.to_model(raw_score))
-        return min(max(score, -_FARTHEST), _FARTHEST)
-
-    def cost_observed(self, raw_cost: float) -> float:
-        """Raw cost in model units; never quite zero under the log-linear model or on a log scale."""
-        if isinstance(self.cost_scale, AffineLog):
-            raw_cost = max(raw_cost, _CHEAPEST * self.cost_scale.low)
-        cost = float(self.cost_scale.to_model(raw_cost))
-        return max(cost, _CHEAPEST) if self.terms.cost_model is LOG_LINEAR else cost
-
-    def raw_gain(self, gain: float) -> float:
-        """A difference of scores in the user's units (of log score on a log scale); positive if it is better."""
-        return gain * self.score_scale.unit
-
-    def raw_net(self, raw_score: float, raw_cost: float) -> float:
-        """Score less the price of a cost, in the user's units of score: eq. (2), without overheads."""
-        worth = self.price.per_cost * raw_cost / self.score_scale.unit
-        return float(self.score_scale.to_raw(float(self.score_scale.to_model(raw_score)) - worth))
 
 
 def problem_of(
@@ -170,7 +71,8 @@ def problem_of(
     prior, candidates, overhead = told.get("prior"), told.get("candidates"), told.get("overhead")
     score_range, cost_range = told.get("score_range"), told.get("cost_range")
     told_space, score_scale = Space.of(space), stated_score_scale(score_range, told["direction"])
-    told_price = parse_price(price, stated_ends(score_scale, score_range is not None))
+    ends = stated_ends(score_scale, score_range is not None)
+    told_price = parse_price(price, ends)
     own, learning = stated_prior(prior, told_space), prior is None or (isinstance(prior, str) and prior == ENSEMBLE)
     check_flag(told["recall"], "recall")
     hints = hints_of(
@@ -204,6 +106,7 @@ def problem_of(
         noise=stated_noise(told.get("score_noise"), learning=learning),
         asks_others=prior is None and len(tuned(told_space.parameters)) >= _MANY,
         alone=learning and prior is not None,
+        scores=ends,
     )
     controls = spread(told_space, hints) if stated.spreads else stated_controls(told_space, candidates)
     return put(told_space, told_price, controls, stated)

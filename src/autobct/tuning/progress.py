@@ -1,4 +1,8 @@
-"""What is reported during a tuning: callbacks, and plain lines for a pipe or a file."""
+"""What is reported during a tuning: callbacks, plain lines for a pipe or a file, and windows.
+
+Windows are what tuning uses and does not import, as they are in packages above it: reports and notebook views,
+storages, workers for runs side by side.  Each is named here as text, and imported when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +11,45 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
-from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.history import Note, Run
+from autobct.tuning.history import Note, Run, Stop, Train
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.visible import visible
-from autobct.tuning.windows import window
 
 if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner
+
+_WINDOWS = {
+    "screen": ("autobct.report.live", "live"),
+    "report": ("autobct.report.page", "write_report"),
+    "result_html": ("autobct.report.notebook", "result_html"),
+    "tuner_html": ("autobct.report.notebook", "tuner_html"),
+    "isolated": ("autobct.run.isolated", "isolated"),
+    "dataframe": ("autobct.report.notebook", "dataframe_of"),
+    "bar": ("autobct.report.live", "Bar"),
+    "processes": ("autobct.run.executors", "Processes"),
+    "threads": ("autobct.run.executors", "Threads"),
+    "folder": ("autobct.run.kept", "in_folder"),
+    "database": ("autobct.integrations.storage", "shared"),
+    "csv": ("autobct.report.notebook", "write_csv"),
+}
+"""What is needed -> the module that has it, and its name there."""
+
+
+def window(name: str) -> Callable[..., Any]:
+    """The function or class, imported now."""
+    module, function = _WINDOWS[name]
+    drawn: Callable[..., Any] = getattr(import_module(module), function)
+    return drawn
+
 
 Event = Train | Stop | Run | Note | Alarm
 """A decision, a reported run, a note about a range, or a model alarm."""
 
 Callback = Callable[["Tuner", Event], object]
 """Called with the tuner and each event as it happens.  If it has a method `close`, that is called at the end."""
-
 
 _log = logging.getLogger("autobct")
 _log.addHandler(logging.NullHandler())  # quiet unless the application listens

@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from autobct.tuning.decide.decision import Decision, Stop, short
-from autobct.tuning.decide.waiting import Waiting, waits_of
+from autobct.tuning.decide.under_way import Waiting, waits_of
 from autobct.tuning.guard import usual_errors_in
-from autobct.tuning.history import Note, Run, records_of
+from autobct.tuning.history import Decision, Note, Run, Stop, records_of, short
 from autobct.tuning.model.alarm import Alarm
 from autobct.tuning.model.estimate import importance
 from autobct.tuning.model.posterior import learned
-from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.settings import versions
+from autobct.tuning.progress import window
+from autobct.tuning.statement import versions
 from autobct.tuning.units.price import Price, parse_price
+from autobct.tuning.units.scale import ScaledProblem
 from autobct.tuning.visible import visible
-from autobct.tuning.windows import window
 
 if TYPE_CHECKING:
     from autobct.tuning.memory import Memory

@@ -1,27 +1,36 @@
-"""A problem as a user states it, and what belongs to it of the keywords of a tuning."""
+"""A problem as a user states it, what belongs to it of a tuning's keywords, and all of it as plain data for JSON."""
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Unpack
+
+import numpy as np
+import scipy
 
 from autobct.belief.arrays import whole_number
 from autobct.tuning.decide.policy import Policy
 from autobct.tuning.decide.search import THOROUGH
 from autobct.tuning.keywords import (
-    Direction,
+    ENSEMBLE,
+    PAPER,
     LimitKeywords,
     ProblemKeywords,
     TunerKeywords,
     all_names,
     check_names,
 )
-from autobct.tuning.problem import ScaledProblem, problem_of
-from autobct.tuning.settings import settings_of
-from autobct.tuning.space.space import Space
+from autobct.tuning.problem import problem_of
+from autobct.tuning.space.hints import NOTHING, Hints
+from autobct.tuning.space.parameter import tuned_names
+from autobct.tuning.space.row_table import Table
+from autobct.tuning.space.space import Parameter, Space
 from autobct.tuning.units.limits import Limits
 from autobct.tuning.units.price import Price
+from autobct.tuning.units.scale import Direction, ScaledProblem, Stated, is_log
+from autobct.version import __version__
 
 _PRICE = "write e.g. price='0.01 per 30s'"
 _OF_PROBLEM = tuple(ProblemKeywords.__annotations__)
@@ -116,3 +125,78 @@ def _limits(limits: object, named: dict[str, Any]) -> Limits:
     if named:
         raise TypeError(f"{', '.join(named)} cannot be combined with limits; write Limits({next(iter(named))}=...)")
     return limits
+
+
+def settings_of(problem: ScaledProblem, **others: Any) -> dict[str, Any]:
+    """What was said of a problem, and `others` as they are."""
+    space, stated = problem.space, problem.stated
+    return {
+        "space": {name: _parameter(p) for name, p in zip(space.names, space.parameters, strict=True)},
+        "price": str(problem.price),
+        "direction": problem.direction,
+        "score_range": [stated.score_scale.low, stated.score_scale.high] if stated.score_known else None,
+        "score_scale": "log" if is_log(stated.score_scale) else "linear",
+        "cost_range": _cost_range(stated),
+        "prior": _prior(stated),
+        "recall": stated.recall,
+        "overhead": stated.overhead,
+        "score_noise": stated.noise,
+        "candidates": len(problem.controls),
+        **({"table": space.fingerprint} if isinstance(space, Table) else {}),
+        **_hints(stated.hints, problem),
+        **others,
+    }
+
+
+def _prior(stated: Stated) -> str:
+    if stated.prior is not None:
+        return "own"
+    return PAPER if not stated.learning else ENSEMBLE if stated.alone else "default"
+
+
+def planned(plan: Plan) -> dict[str, Any]:
+    """What was said of the way to go about it, besides the policy."""
+    return {"seed": plan.seed, "max_runs": plan.limits.max_runs, "max_cost": plan.limits.max_cost}
+
+
+def versions() -> dict[str, str]:
+    """Of everything that a decision depends on."""
+    return {
+        "autobct": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+
+
+def _hints(hints: Hints, problem: ScaledProblem) -> dict[str, Any]:
+    """What was said to shape the default belief; nothing if nothing was."""
+    if replace(hints, by_name=()) == NOTHING:
+        return {}
+    names = tuned_names(problem.space.names, problem.space.parameters)
+    return {
+        "guess": {names[which]: place for which, place in hints.guess},
+        "guess_strength": hints.strength,
+        "increases_cost": [names[which] for which in hints.growing],
+        "expect_usual": hints.usual,
+    }
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    told = {field.name: _plain(getattr(parameter, field.name)) for field in fields(parameter) if field.name != "when"}
+    when = {name: _plain(values) for name, values in (parameter.when or {}).items()}
+    return {"type": type(parameter).__name__, **told, **({"when": when} if when else {})}
+
+
+def _plain(value: Any) -> Any:
+    """Plain data as it is; a choice that is some object by what it calls itself."""
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def _cost_range(stated: Stated) -> list[float] | None:
+    told = stated.cost_range
+    if told is None:
+        return None
+    return list(told) if isinstance(told, tuple) else [told.low, told.high]

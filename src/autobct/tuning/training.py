@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from autobct.tuning.decide.decision import Train
-from autobct.tuning.history import Run
+from autobct.tuning.history import Run, Train
 from autobct.tuning.returned import RETURN, WrongReturnError, is_pair, number_of, shown
 from autobct.tuning.units.limits import Deadline, Left
 
 if TYPE_CHECKING:
-    from autobct.tuning.asked import Asked
+    from autobct.tuning.loop import Asked
     from autobct.tuning.tuner import Tuner
 
 TrainingFunction = Callable[[dict[str, Any]], Any]

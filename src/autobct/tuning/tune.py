@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TextIO, Unpack
 
-from autobct.tuning.asked import asked_of
-from autobct.tuning.decide.waiting import PriceOf
-from autobct.tuning.isolation import Isolation, isolation_of
-from autobct.tuning.jobs import Backend, check_call, check_jobs, check_waiting, with_executor
+from autobct.tuning.decide.under_way import PriceOf
+from autobct.tuning.jobs import Backend, Isolation, check_call, check_jobs, check_waiting, isolation_of, with_executor
 from autobct.tuning.keywords import TunerKeywords, spelled_out
-from autobct.tuning.loop import LoopOrder, until_stop
+from autobct.tuning.loop import LoopOrder, asked_of, until_stop
 from autobct.tuning.progress import Callback, listeners
 from autobct.tuning.result import Result, TuningError
 from autobct.tuning.space.space import Space

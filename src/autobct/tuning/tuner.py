@@ -7,29 +7,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from autobct.belief.arrays import Array, finite_number
-from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.decide.default_policy import chosen_policy, default_policy, own_policy
+from autobct.tuning.decide.default_policy import certificate_of, chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
 from autobct.tuning.decide.forecast import Forecast, forecast
-from autobct.tuning.decide.position import Position, decide
+from autobct.tuning.decide.position import Position, decide, position_of, reason_to_stop
 from autobct.tuning.decide.search import Candidates, searched
-from autobct.tuning.decide.standing import position_of, reason_to_stop
-from autobct.tuning.decide.waiting import Waiting, first_of_several
-from autobct.tuning.guard import Guard, changing, reading, usual_errors_in
-from autobct.tuning.history import Run
+from autobct.tuning.decide.under_way import Waiting, first_of_several
+from autobct.tuning.guard import Guard, Remembered, changing, reading, usual_errors_in
+from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.keywords import TunerKeywords, spelled_out
 from autobct.tuning.memory import Memory, check_control, run_told
 from autobct.tuning.model.simulated import simulation_of, twin_of
-from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.remembered import Remembered
+from autobct.tuning.progress import window
 from autobct.tuning.result import Result, result_of
-from autobct.tuning.settings import planned, settings_of
 from autobct.tuning.space.space import Space
-from autobct.tuning.statement import Plan, Problem, parted
+from autobct.tuning.statement import Plan, Problem, parted, planned, settings_of
 from autobct.tuning.units.limits import Left
 from autobct.tuning.units.price import Price
-from autobct.tuning.windows import window
-from autobct.value.assessment import Assess
+from autobct.tuning.units.scale import ScaledProblem
+from autobct.value.acquisition import Assess
 
 if TYPE_CHECKING:
     from autobct.value.bounds.certificate import Certificate, Progress
@@ -226,8 +222,6 @@ class Tuner(Remembered):
         More time gives a tighter interval.  The bounds hold for the current candidates and if the prior holds; where
         the scale of the score is learned, for the Gaussian with the same mean and covariance.
         """
-        from autobct.tuning.decide.certified import certificate_of  # bounds are of no use before
-
         name, most = self.policy_note.partition(":")[0].rstrip("."), self._plan.limits.max_runs
         options: Any = {"seconds": seconds, "seed": seed, "max_runs": most, "progress": progress}
         return certificate_of(self.problem, self.assess, name, **options)

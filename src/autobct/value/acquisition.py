@@ -1,4 +1,4 @@
-"""Acquisition functions: what ranks candidates, each under the name that the field gives it.
+"""Acquisition functions, each under the name that the field gives it, and the contract of every policy.
 
 | field's term | here |
 |---|---|
@@ -8,19 +8,23 @@
 | Gittins index, Pandora's box, Weitzman's rule | `gittins_index` |
 
 These take the position as `State` and `Terms` and return one number for each candidate, (..., G).
+
+A policy gives every candidate a value and a priority (`Assessment`).  The value V says whether to continue, and is what
+users see; the priority says only where.  Here are the pure rules; `tuning.decide.policy` makes policies of them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from autobct.belief.arrays import Array
-from autobct.belief.model import observed_sd
-from autobct.belief.normal import expected_maximum, upsilon
+from autobct.belief.arrays import Array, Indices
+from autobct.belief.normal import expected_maximum, observed_sd, upsilon
 from autobct.value.state import (
     Predictive,
     State,
@@ -176,3 +180,52 @@ def _stop_slopes(state: State) -> tuple[Array, Array]:
     var = variance(state.score)  # one belief: a few rows of its covariance will do
     sd = observed_sd(var, state.score_noise)[:, None]
     return var[:, None] / sd, state.score.rows(kept).T / sd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assessment:
+    """A policy's assessment of every candidate.  (..., G) each, in model units.
+
+    value:     V: expected final score minus the price of all further runs when training there, weighted with its
+               feasibility; -inf where no run is allowed.  It is compared with stopping, and shown to users
+    priority:  the acquisition function that ranks candidates, in any unit; equal to value for a lookahead
+    """
+
+    value: Array
+    priority: Array
+
+    @classmethod
+    def by_value(cls, value: Array) -> Assessment:
+        """Candidates ranked by their value."""
+        return cls(value, value)
+
+
+Assess = Callable[[State, Terms, int], Assessment]
+"""A policy for given candidates: (state, terms, runs made) -> assessment of every candidate, (..., G)."""
+
+
+def pick(assessment: Assessment, stop: Array | float) -> tuple[Indices, NDArray[np.bool_]]:
+    """Which candidate a decision is about, (...), and whether to train there or to stop, (...).
+
+    Train at the highest priority among the candidates worth more than stopping.  If there are none, stop: the best
+    alternative is then the one with the highest priority of all.  By value it would mostly be the cheapest run, of
+    which nobody expects anything.  stop: value of stopping, (...)
+    """
+    worth = assessment.value > np.asarray(stop)[..., None]
+    first = np.where(worth, assessment.priority, -np.inf).argmax(axis=-1)
+    goes_on = np.asarray(worth.any(axis=-1))
+    return np.where(goes_on, first, assessment.priority.argmax(axis=-1)), goes_on
+
+
+def by_ei_per_cost(state: State, terms: Terms, runs: int) -> Assessment:
+    """One run ahead: ranked by expected improvement per price, worth the improvement less the price."""
+    priority = ei_per_cost(state, terms)
+    if not state.kept.shape[-1]:
+        return Assessment.by_value(priority)
+    improves_by = expected_improvement(state, terms) - expected_price(state, terms)
+    return Assessment(np.asarray(incumbent_score(state)[..., None] + improves_by), priority)
+
+
+def by_gittins_index(state: State, terms: Terms, runs: int) -> Assessment:
+    """Ranked by the Gittins index, worth one box opened: the two exceed the incumbent together."""
+    return Assessment(box_value(state, terms), gittins_index(state, terms))

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import update
-from autobct.value.assessment import Assess, Assessment, pick
+from autobct.belief.normal import update
+from autobct.value.acquisition import Assess, Assessment, pick
 from autobct.value.state import State, Terms, gather, keep, kept_means, run_price, stop_value
 
 Entry = TypeVar("Entry", np.float64, np.bool_)

@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, Indices
+from autobct.belief.basis import Model, noise_at
+from autobct.belief.cost import LINEAR, CostModel, expected_beyond
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import LINEAR, CostModel, Model, expected_beyond, noise_at, observed_sd
+from autobct.belief.normal import observed_sd
 
 
 class Seen(Gaussian):
@@ -222,9 +224,9 @@ def run_price(state: State, terms: Terms) -> Array:
 
 def price_of(mean: Array, sd: Array, terms: Terms) -> Array:
     """Price of a run whose cost is predicted as (mean, sd) in the space the cost model observes."""
-    cost = expected_beyond(terms.cost_model, mean, sd, terms.covered)
+    cost = terms.cost_model.expected(mean, sd)
     if terms.covered:
-        cost = np.maximum(cost, terms.least * expected_beyond(terms.cost_model, mean, sd, 0.0))
+        cost = np.maximum(expected_beyond(terms.cost_model, mean, sd, terms.covered), terms.least * cost)
     return terms.price * cost + terms.overhead
 
 

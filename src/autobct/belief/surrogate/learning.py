@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from autobct.belief.basis import kronecker
+from autobct.belief.arrays import kronecker
+from autobct.belief.basis import Model
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import LOG_LINEAR, Model
 from autobct.belief.prior import Prior
 from autobct.belief.surrogate.ensemble import Ensemble
 from autobct.belief.surrogate.surface import Surface, surface

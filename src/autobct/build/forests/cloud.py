@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, whole_number
-from autobct.belief.basis import Basis
+from autobct.belief.basis import Basis, Model, noise_at
 from autobct.belief.gaussian import Belief, Gaussian, Truth
-from autobct.belief.model import Model, noise_at, update
+from autobct.belief.normal import update
 from autobct.belief.prior import PAPER_PRIORS, Prior
 from autobct.build.forests.shapes import Covariances, lkj, lkj_around, unimodal_shapes, wishart, wishart_around
 from autobct.build.layout import images, mirror

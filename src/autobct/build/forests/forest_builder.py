@@ -12,20 +12,17 @@ from pathlib import Path
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import COST_MODELS
 from autobct.belief.prior import Prior
 from autobct.build.checkpoints import BuildError, Checkpoints
 from autobct.build.forests.cloud import concatenate, paper_cloud
-from autobct.build.forests.features import Features, weight_features
 from autobct.build.forests.forest import Forest
-from autobct.build.forests.forest_file import PROBES, ForestValue, save_forest
-from autobct.build.forests.forest_map import ForestMap, build_forest_map
-from autobct.build.forests.iteration import Cut, Fit, Fitted, forest_fit
+from autobct.build.forests.forest_map import PROBES, ForestMap, ForestValue, build_forest_map, save_forest
+from autobct.build.forests.iteration import Cut, Features, Fit, Fitted, forest_fit, weight_features
 from autobct.build.layout import PAPER_NAMES, basis_of, priors_of
 from autobct.build.map_worth import DuelRow, numpy_duel, row_of
-from autobct.maps.container import MAX_FILE
-from autobct.maps.store import SUFFIX
+from autobct.maps.container import MAX_FILE, SUFFIX
 from autobct.value.lookahead.one_step import Continuation
 from autobct.value.state import State, control_grid, view
 from autobct.version import __version__

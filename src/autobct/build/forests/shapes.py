@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array, transpose, whole_number
 from autobct.belief.basis import Basis, probe_controls
+from autobct.belief.cost import LINEAR, CostModel
 from autobct.belief.gaussian import Truth
-from autobct.belief.model import LINEAR, CostModel
 
 Covariances = Callable[[Array, int, np.random.Generator], Array]
 """Random covariances around one: (centre (J, J), how many, rng) -> (n, J, J)."""

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from autobct.belief.arrays import Array
 from autobct.belief.basis import Basis
-from autobct.belief.model import observed_sd, posterior, remaining, remaining_variance
-from autobct.belief.normal import loss
+from autobct.belief.normal import loss, observed_sd, posterior, remaining, remaining_variance
 from autobct.build.layout import symmetry
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.lookahead.nodes import Rule, stratified

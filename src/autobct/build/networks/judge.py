@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from autobct.belief.model import observed_sd, remaining, remaining_variance
-from autobct.belief.normal import expected_maximum
+from autobct.belief.normal import expected_maximum, observed_sd, remaining, remaining_variance
 from autobct.build.networks.game import Beliefs, Game, Value, incumbent, observe, q_values, run_prices
 from autobct.build.networks.network_training import square_root
 from autobct.build.networks.network_value import one_more_run

@@ -9,19 +9,18 @@ import torch
 from torch import Tensor
 
 from autobct.belief.arrays import Array
-from autobct.belief.model import LOG_LINEAR
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Prior
-from autobct.build.forests.features import references_first
+from autobct.build.forests.iteration import references_first
 from autobct.build.layout import training_controls
 from autobct.build.map_worth import Advance, Duel, joined
 from autobct.build.networks import judge
 from autobct.build.networks.game import Beliefs, Game, Value, make_game
 from autobct.build.networks.network_training import stack_priors
 from autobct.build.networks.network_value import NetworkValue, as_value
-from autobct.value.bounds.lower_bound import CAP
+from autobct.value.bounds.simple_bounds import CAP
 from autobct.value.maps.map_spec import BASES, MapSpec
-from autobct.value.maps.perceptron import Perceptron
-from autobct.value.maps.value_map import CAUTION, ValueMap
+from autobct.value.maps.value_map import CAUTION, Perceptron, ValueMap
 
 _CHUNK = {("cuda", 1): 8192, ("cuda", 2): 1024, ("cpu", 1): 256, ("cpu", 2): 64}
 """Draws played at a time: bounds the memory, changes nothing else."""

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from autobct.belief.model import COST_MODELS
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.prior import Prior
 from autobct.build.checkpoints import BuildError, Checkpoints
 from autobct.build.layout import (
@@ -42,9 +42,8 @@ from autobct.build.networks.network_training import (
     stack_priors,
 )
 from autobct.build.networks.network_value import NetworkValue, root
-from autobct.maps.container import Tensors
+from autobct.maps.container import SUFFIX, Tensors
 from autobct.maps.library import save_map
-from autobct.maps.store import SUFFIX
 from autobct.tuning.problem import OVERHEAD
 from autobct.value.maps.map_spec import MapSpec
 from autobct.value.maps.value_map import ValueMap, network_of

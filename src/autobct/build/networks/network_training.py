@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from autobct.belief.prior import Prior
-from autobct.build.networks.descent import descend
 from autobct.build.networks.game import Beliefs, Game, Value, observe, q_values, run_prices
-from autobct.build.networks.network_value import NetworkValue, as_value, inputs_of, one_more_run, root
+from autobct.build.networks.network_value import NetworkValue, as_value, descend, inputs_of, one_more_run, root
 from autobct.value.simulate import KEPT
 
 

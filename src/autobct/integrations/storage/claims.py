@@ -16,11 +16,9 @@ from typing import Any
 from optuna.trial import FrozenTrial, TrialState
 
 from autobct.belief.arrays import finite_number
-from autobct.integrations._optuna_store import COST
-from autobct.integrations._optuna_trials import Trials
-from autobct.run.codec import CodecError, decision_of
-from autobct.tuning.decide.decision import Train
-from autobct.tuning.history import Run
+from autobct.integrations._optuna_trials import COST, Trials
+from autobct.run.journal import CodecError, decision_of
+from autobct.tuning.history import Run, Train
 from autobct.tuning.memory import with_outcome
 from autobct.tuning.space.space import Space
 from autobct.tuning.storage import StorageError

@@ -12,20 +12,17 @@ from typing import Any
 import optuna
 
 from autobct.integrations.storage.shared import Interrupted, SharedTuner, shared
-from autobct.maps.store import write_file
-from autobct.run.ending import RESULT, Ending
+from autobct.maps.container import write_file
 from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
-from autobct.run.job import Job
+from autobct.run.job import RESULT, Ending, Job
 from autobct.run.journal_replay import run_of, tuner_of
 from autobct.run.process import INTERRUPTED
 from autobct.run.trial import Allowance, TrialOutcome
-from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.decide.standing import is_failing
-from autobct.tuning.decide.waiting import Waiting, waiting_for
-from autobct.tuning.executor import EndedRun, Executor, Here
-from autobct.tuning.history import Note
-from autobct.tuning.jobs import places
+from autobct.tuning.decide.position import is_failing
+from autobct.tuning.decide.under_way import Waiting, waiting_for
+from autobct.tuning.history import Note, Stop, Train
+from autobct.tuning.jobs import EndedRun, Executor, Here, places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
 from autobct.tuning.storage import LateError, Storage

@@ -14,18 +14,16 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import TrialState
 
 from autobct.belief.arrays import finite_number
-from autobct.integrations._optuna_follow import Follower
-from autobct.integrations._optuna_store import COST
+from autobct.integrations._optuna_study import Follower
+from autobct.integrations._optuna_trials import COST
 from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimedTrial, ClaimReader, Snapshot
-from autobct.integrations.storage.heart import PER_GRACE, Heart
-from autobct.integrations.storage.identity import identity, is_gone
+from autobct.integrations.storage.database import Turn
 from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
-from autobct.integrations.storage.turn import Turn
-from autobct.tuning.decide.decision import Decision, Train
-from autobct.tuning.decide.standing import is_failing
-from autobct.tuning.decide.waiting import Waiting
-from autobct.tuning.history import Run
+from autobct.integrations.storage.workers import PER_GRACE, Heart, identity, is_gone
+from autobct.tuning.decide.position import is_failing
+from autobct.tuning.decide.under_way import Waiting
+from autobct.tuning.history import Decision, Run, Train
 from autobct.tuning.memory import run_told
 from autobct.tuning.result import count
 from autobct.tuning.storage import LateError, Storage, StorageError

@@ -12,15 +12,15 @@ from typing import Any
 import sqlalchemy
 from optuna.trial import FrozenTrial
 
-from autobct.integrations._optuna_follow import Follower
-from autobct.integrations._optuna_store import STOPPED
+from autobct.integrations._optuna_study import Follower
+from autobct.integrations._optuna_trials import STOPPED
 from autobct.integrations.storage.claims import ClaimReader
 from autobct.integrations.storage.database import existing
 from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SETTINGS, fingerprint, settings_of_tuner
-from autobct.run.codec import decision_of
+from autobct.run.journal import decision_of
 from autobct.run.recorded import RecordedRun
-from autobct.tuning.decide.decision import Decision, Stop
+from autobct.tuning.history import Decision, Stop
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
 from autobct.tuning.storage import Storage, StorageError
 from autobct.tuning.tuner import Tuner

@@ -19,18 +19,17 @@ from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from autobct.integrations._optuna_store import EXPECTED_COST, STOPPED, WHY
-from autobct.integrations._optuna_trials import distribution_of
+from autobct.integrations._optuna_trials import EXPECTED_COST, STOPPED, WHY, distribution_of
 from autobct.integrations.storage.claims import CLAIM, Claim, Snapshot
 from autobct.integrations.storage.database import opened
-from autobct.integrations.storage.identity import identity
 from autobct.integrations.storage.patience import Patience
-from autobct.run.codec import decision_of, encoded
+from autobct.integrations.storage.workers import identity
+from autobct.run.journal import decision_of, encoded
 from autobct.run.program_settings import differences
-from autobct.tuning.decide.decision import Stop, Train
-from autobct.tuning.settings import versions
+from autobct.tuning.history import Stop, Train
 from autobct.tuning.space.parameter import Categorical
 from autobct.tuning.space.space import Space
+from autobct.tuning.statement import versions
 from autobct.tuning.storage import Storage, StorageError
 from autobct.tuning.tuner import Tuner
 

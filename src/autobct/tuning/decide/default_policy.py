@@ -1,18 +1,26 @@
-"""Which policy a tuner follows: the caller's, or expected improvement per cost; on a fixed scale a shipped map."""
+"""Which policy a tuner follows, the caller's or the default, and its certificate: how close to the optimum it is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from autobct.belief.model import LOG_LINEAR
-from autobct.maps.container import MapFileError
+import numpy as np
+
+from autobct.belief.cost import LOG_LINEAR
+from autobct.maps.container import MapFileError, shipped
 from autobct.maps.library import shipped_map
-from autobct.maps.store import shipped
 from autobct.tuning.decide.policy import Policy, check_policy, mapped, relaxed
-from autobct.tuning.problem import ScaledProblem
-from autobct.value.assessment import Assess, Assessment, by_ei_per_cost
+from autobct.tuning.units.scale import ScaledProblem
+from autobct.value.acquisition import Assess, Assessment, by_ei_per_cost
 from autobct.value.maps.value_map import MapMismatch, ValueMap, mismatches
-from autobct.value.state import State, Terms
+from autobct.value.state import State, Terms, view
+
+if TYPE_CHECKING:
+    from autobct.value.bounds.certificate import Certificate, Progress
+    from autobct.value.bounds.simple_bounds import Estimate
+
+_SMALL = 1e-4  # a step in model units
 
 
 def shipped_for(problem: ScaledProblem) -> str | None:
@@ -104,3 +112,51 @@ def _on_shipped(name: str | None, problem: ScaledProblem, seed: int) -> Assess:
         differences = [line.removeprefix("map: ").replace("\nproblem: ", ", not ") for line in found]
         raise MapMismatch(f"map {name} is for {'; '.join(differences)}")
     return mapped(value_map)(problem.controls, seed)
+
+
+def certificate_of(
+    problem: ScaledProblem,
+    values: Assess,
+    name: str,
+    *,
+    seconds: float,
+    seed: int,
+    max_runs: int | None = None,
+    progress: Progress = lambda share, text: None,
+) -> Certificate:
+    """What a policy is worth at least from the first belief, and no policy more than: net of the price of all runs.
+
+    Where the scale is learned the first belief is one Gaussian, with the mean and the covariance of all members, and
+    simulated tunings do not learn it: what is certified are decisions at a known scale.
+
+    values, name: the policy and what to call it;  max_runs: it is stopped after so many
+    """
+    from autobct.value.bounds.certificate import certify  # bounds are of no use before
+
+    start = view(problem.prior.belief, problem.prior.model, problem.controls)
+    policy = values if max_runs is None else at_most(values, max_runs)
+    found = certify(start, problem.terms, {name: policy}, seconds=seconds, seed=seed, progress=progress)
+    return replace(
+        found,
+        lower=_raw(found.lower, problem),
+        upper=_raw(found.upper, problem),
+        minimized=problem.direction == "minimize",
+    )
+
+
+def at_most(values: Assess, runs: int) -> Assess:
+    """The policy, stopped after so many runs."""
+
+    def limited(state: State, terms: Terms, made: int) -> Assessment:
+        if made >= runs:
+            return Assessment.by_value(np.full(state.score.mean.shape, -np.inf))
+        return values(state, terms, made)
+
+    return limited
+
+
+def _raw(found: Estimate, problem: ScaledProblem) -> Estimate:
+    """In the user's units; on a log scale the error is that of a small change."""
+    scale = problem.score_scale
+    below, above = (float(scale.to_raw(found.mean + step)) for step in (-_SMALL, _SMALL))
+    return replace(found, mean=float(scale.to_raw(found.mean)), error=found.error * abs(above - below) / (2 * _SMALL))

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
-from autobct.belief.arrays import Array
-from autobct.tuning.decide.decision import Decision, Stop, Train, short
-from autobct.tuning.decide.position import Position, assessed, picked, train_at
+from autobct.belief.arrays import Array, distinct
+from autobct.tuning.decide.position import Position, assessed, picked, position_of, train_at
+from autobct.tuning.decide.search import Candidates
+from autobct.tuning.history import Decision, Stop, Train, short
+from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.alarm import Alarm
-from autobct.tuning.problem import ScaledProblem, at_price
+from autobct.tuning.problem import at_price
 from autobct.tuning.units.price import Price
-from autobct.value.acquisition import expected_price
-from autobct.value.assessment import Assess, Assessment
+from autobct.tuning.units.scale import ScaledProblem
+from autobct.value.acquisition import Assess, Assessment, by_ei_per_cost, expected_price
 from autobct.value.state import score_gains, variance
 
 _STEP, _FARTHEST = 4.0, 1e9  # a break-even price is looked for by factors of 4, up to a billion times off
@@ -211,3 +213,12 @@ def _cost_interval(position: Position, chosen: int) -> tuple[float, float]:
     ends = np.array([state.cost.mean[chosen] - sd, state.cost.mean[chosen] + sd])
     low, high = np.maximum(problem.cost_scale.to_raw(problem.terms.cost_model.from_observation(ends)), 0.0)
     return float(low), float(high)
+
+
+def run_at(memory: Memory, control: Array) -> Train:
+    """What a run at any control (p,) is expected to gain and to cost, one run ahead, whoever chooses it."""
+    finished = [memory.control(place) for place in memory.finished]
+    candidates = Candidates.of(replace(memory.problem, controls=distinct([*finished, control])))
+    position = position_of(memory, candidates, None)
+    where = candidates.places[place_of(control)]
+    return train_at(position, where, float(assessed(position, by_ei_per_cost).value[where]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, whole_number
-from autobct.tuning.decide.decision import Train
+from autobct.tuning.history import Train
 from autobct.tuning.model.simulated import DrawnTruth, drawn_truths
 from autobct.tuning.units.limits import Left
 

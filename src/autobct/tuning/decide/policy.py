@@ -15,10 +15,10 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_number, whole_number
 from autobct.belief.prior import Prior
-from autobct.value.assessment import Assess, ByValue, by_ei_per_cost, by_gittins_index
+from autobct.value.acquisition import Assess, by_ei_per_cost, by_gittins_index
 from autobct.value.lookahead.nodes import Smoother, monte_carlo, smoother
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly, promising
-from autobct.value.lookahead.one_step import Continuation, never
+from autobct.value.lookahead.one_step import ByValue, Continuation, never
 from autobct.value.maps.foresight import Foresight, foresight
 from autobct.value.maps.value_map import MapMismatch, ValueMap, mismatches
 from autobct.value.state import State, Terms

@@ -1,33 +1,51 @@
-"""One decision, to train or to stop: pure functions of a position, for the tuner and for whoever asks "what if".
+"""One decision, to train or to stop: the position of a tuning, and pure functions of it.
 
 | paper | here |
 |---|---|
+| x, with limits, excluded candidates and what other surrogates expect | `position_of` |
 | Lambda(u; x) for every u | `assessed` |
 | stop if the incumbent is worth as much | `decide` |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from autobct.belief.arrays import Array
-from autobct.tuning.decide.decision import Decision, Stop, Train
-from autobct.tuning.decide.excluded import Mask
-from autobct.tuning.model.other_surrogates import REALISED
-from autobct.tuning.problem import ScaledProblem
-from autobct.tuning.units.limits import Left
-from autobct.value.acquisition import expected_improvement, expected_price, incumbent_score
-from autobct.value.assessment import Assess, Assessment, pick
+from autobct.tuning.decide.feasibility import (
+    FIRST_OVER,
+    LATER_OVER,
+    Mask,
+    budget_left,
+    chances,
+    costs_at,
+    fits,
+    is_last,
+    tightest,
+)
+from autobct.tuning.decide.search import Candidates, state_of
+from autobct.tuning.decide.under_way import Waiting, fantasies_of, over_outcomes, with_covered
+from autobct.tuning.history import Decision, Run, Stop, Train
+from autobct.tuning.memory import Memory, place_of
+from autobct.tuning.model.estimate import to_scores
+from autobct.tuning.model.other_surrogates import OTHERS, REALISED
+from autobct.tuning.units.limits import Left, Limits
+from autobct.tuning.units.scale import ScaledProblem
+from autobct.value.acquisition import Assess, Assessment, expected_improvement, expected_price, incumbent_score, pick
 from autobct.value.state import RunExpectation, State
 
-DOUBTED = 0.25
-"""Quantile of what a run is worth over the possible outcomes of those under way.  docs/decisions/pending.md."""
-
 _DUST = 1e-12  # a gain below it, in score ranges, is rounding
+
+RESOLUTION = 0.005
+"""Expected gains below this share of what no surface explains are none.  docs/decisions/deciding-time.md."""
+
+_FAILURES = 16  # among the last so many runs are of interest
+_PATIENCE = 10  # so many failures in a row: the fault is in the training, not in the params
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,52 +106,103 @@ class Position:
         return float(self.problem.score_scale.to_model(self.incumbent)) - float(incumbent_score(self.state))
 
 
-def assessed(position: Position, policy: Assess, problem: ScaledProblem | None = None) -> Assessment:
-    """What the policy says of every candidate, in model units; -inf where there may be no run.  (G,) each.
+def position_of(
+    memory: Memory,
+    candidates: Candidates,
+    max_cost: float | None,
+    left: Left | None = None,
+    waiting: Waiting | None = None,
+    *,
+    asks_others: bool = True,
+) -> Position:
+    """Where we stand, for a decision.
 
-    problem: the same at another price, if not the position's own
+    left:     the most that the next run may cost, besides what max_cost leaves
+    waiting:  what is running now, where the price is one of waiting
+    asks_others:   whether other surrogates are asked as well, where the default surrogate is
     """
-    terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
-    given: dict[str, Any] = {"feasibility": position.feasibility, "last": last}
-    if problem is not None and position.others is not None:  # a price is part of what they are shown
-        others = position.others(problem)
-        given |= {"others": others, "realised": REALISED if others else 1.0}
-    states = [replace(state, **given) for state in position.states]
-    found = [_checked(policy(state, terms, position.asked), state.size) for state in states]
-    if len(found) == 1:
-        value, priority = found[0].value, found[0].priority
-    else:
-        value, priority = _over_outcomes(found, [float(incumbent_score(state)) for state in states])
-    return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (value, priority)))
+    left = left if max_cost is None else tightest(left, budget_left(memory, max_cost))
+    state, problem = state_of(memory, candidates), candidates.problem
+    size = len(problem.controls)
+    excluded, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
+    excluded[candidates.excluded(memory)] = True
+    running = candidates.under_way(memory)
+    if not np.delete(excluded, running).all():  # the same once more only where there is nothing else to try
+        excluded[running] = True
+    if left is not None:
+        over = LATER_OVER if memory.finished else FIRST_OVER
+        allowed = fits(state, problem, left.amount, over) & ~excluded
+        cheapest = float(costs_at(state, problem, over)[~excluded].min())
+        excluded = ~allowed
+        state = state_of(memory, candidates, np.flatnonzero(excluded))
+        last = is_last(state, problem, left.amount, allowed)
+    chance = None
+    if memory.excluded and problem.prior.ensemble is not None:
+        chance = chances(problem.space, problem.controls, memory.counted)
+    learned, others = memory.known.evidence, partial(expectations_of, memory, candidates)
+    asked = others(problem) if asks_others else ()
+    counted_on = REALISED if asked or (_has_others(problem) and not asks_others) else 1.0
+    state = replace(state, others=asked, realised=counted_on)
+    return Position(
+        problem=problem if waiting is None else with_covered(problem, waiting),
+        state=state,
+        excluded=excluded,
+        last=last,
+        asked=memory.asked,
+        runs=len(memory.runs),
+        incumbent=memory.incumbent_score,
+        left=left,
+        cheapest=cheapest,
+        feasibility=chance,
+        to_scores=partial(to_scores, memory.known),
+        least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
+        others=others if asks_others else None,
+        fantasies=fantasies_of(memory, candidates, state) if running else (),
+    )
 
 
-def _over_outcomes(found: Sequence[Assessment], stops: Sequence[float]) -> tuple[Array, Array]:
-    """Value and priority of every candidate over possible outcomes of the runs under way.
+def expectations_of(memory: Memory, candidates: Candidates, problem: ScaledProblem) -> tuple[RunExpectation, ...]:
+    """What other surrogates expect at the candidates; they see no use in making a run again.
 
-    A run that waits for them loses nothing but time, so it is worth what it is in `DOUBTED` of the outcomes, not in the
-    mean, to which a few outcomes contribute most.  stops: value of stopping after each outcome
+    problem: that of the candidates, or the same at another price
     """
-    gains = np.array([one.value - stop for one, stop in zip(found, stops, strict=True)])
-    barred = np.isneginf(gains).any(axis=0)  # by the policy, e.g. beyond its horizon
-    more = np.where(barred, -np.inf, np.quantile(np.where(barred, 0.0, gains), DOUBTED, axis=0))
-    return float(np.mean(stops)) + more, np.mean([one.priority for one in found], axis=0)
+    if not _has_others(problem):
+        return ()
+    pending, runs = [train.control for train in memory.pending.values()], _telling(memory)
+    asked = [surrogate.posterior(problem, runs, pending, candidates.problem.controls) for surrogate in OTHERS]
+    made = np.zeros(len(candidates.problem.controls), dtype=bool)
+    made[[candidates.places[place] for place in memory.finished]] = True
+    made[[candidates.places[place_of(control)] for control in pending]] = True
+    return tuple(replace(found, gain=np.where(made, 0.0, found.gain)) for found in asked if found is not None)
 
 
-def _checked(found: object, size: int) -> Assessment:
-    if not isinstance(found, Assessment):
-        raise TypeError(
-            f"policy must return an Assessment, got {type(found).__name__}; write e.g. Assessment.by_value(values)"
-        )
-    for name, part in (("value", found.value), ("priority", found.priority)):
-        if part.shape != (size,):
-            raise ValueError(f"policy must return a {name} for each of {size} candidates, got shape {part.shape}")
-    return found
+def _telling(memory: Memory) -> list[Run]:
+    """The runs that other surrogates are shown: those that may be returned, and the latest failures."""
+    latest = range(max(0, len(memory.runs) - _FAILURES), len(memory.runs))
+    failed = [number for number in latest if memory.runs[number].score is None and number not in memory.forgiven]
+    return [memory.runs[number] for number in sorted({*memory.finished.values(), *failed})]
 
 
-def picked(position: Position, found: Assessment) -> tuple[int, bool]:
-    """Which candidate the decision is about, and whether to train there or to stop; the first run is always made."""
-    chosen, goes_on = pick(found, position.stop_value if position.asked > 0 else -np.inf)
-    return int(chosen), bool(goes_on)
+def _has_others(problem: ScaledProblem) -> bool:
+    """Whether other surrogates have a say; they know improvements on the best model, not on the last."""
+    return problem.stated.asks_others and problem.terms.recall
+
+
+def reason_to_stop(memory: Memory, candidates: Candidates, limits: Limits) -> Stop | None:
+    """Why no decision is needed; None if one is."""
+    if limits.max_runs is not None and memory.asked >= limits.max_runs:
+        return Stop("max_runs", memory.asked, memory.incumbent_score)
+    if len(candidates.excluded(memory)) == len(candidates.problem.controls):
+        return Stop("nothing left", len(memory.runs), memory.incumbent_score)
+    if is_failing(memory):
+        return Stop("failing", len(memory.runs), memory.incumbent_score)
+    return None
+
+
+def is_failing(memory: Memory) -> bool:
+    """Whether so many runs in a row failed that the fault is in the training, not in the params."""
+    last = memory.counted[-_PATIENCE:]
+    return len(last) == _PATIENCE and all(run.error is not None for run in last)
 
 
 def decide(position: Position, policy: Assess) -> tuple[Decision, int]:
@@ -151,6 +220,42 @@ def decide(position: Position, policy: Assess) -> tuple[Decision, int]:
     if position.asked > 0 and most_to_gain(position) < position.least:
         return Stop("nothing to gain", position.runs, train.stop_value, train), chosen
     return train, chosen
+
+
+def assessed(position: Position, policy: Assess, problem: ScaledProblem | None = None) -> Assessment:
+    """What the policy says of every candidate, in model units; -inf where there may be no run.  (G,) each.
+
+    problem: the same at another price, if not the position's own
+    """
+    terms, last = (problem or position.problem).terms, position.last if position.last.any() else None
+    given: dict[str, Any] = {"feasibility": position.feasibility, "last": last}
+    if problem is not None and position.others is not None:  # a price is part of what they are shown
+        others = position.others(problem)
+        given |= {"others": others, "realised": REALISED if others else 1.0}
+    states = [replace(state, **given) for state in position.states]
+    found = [_checked(policy(state, terms, position.asked), state.size) for state in states]
+    if len(found) == 1:
+        value, priority = found[0].value, found[0].priority
+    else:
+        value, priority = over_outcomes(found, [float(incumbent_score(state)) for state in states])
+    return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (value, priority)))
+
+
+def _checked(found: object, size: int) -> Assessment:
+    if not isinstance(found, Assessment):
+        raise TypeError(
+            f"policy must return an Assessment, got {type(found).__name__}; write e.g. Assessment.by_value(values)"
+        )
+    for name, part in (("value", found.value), ("priority", found.priority)):
+        if part.shape != (size,):
+            raise ValueError(f"policy must return a {name} for each of {size} candidates, got shape {part.shape}")
+    return found
+
+
+def picked(position: Position, found: Assessment) -> tuple[int, bool]:
+    """Which candidate the decision is about, and whether to train there or to stop; the first run is always made."""
+    chosen, goes_on = pick(found, position.stop_value if position.asked > 0 else -np.inf)
+    return int(chosen), bool(goes_on)
 
 
 def most_to_gain(position: Position) -> float:

@@ -12,16 +12,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices, distinct
+from autobct.belief.arrays import Array, Indices
+from autobct.belief.basis import noise_at
 from autobct.belief.gaussian import Belief
-from autobct.belief.model import noise_at
-from autobct.tuning.decide.position import Position, assessed
+from autobct.belief.normal import anticipate, gains
+from autobct.tuning.decide.feasibility import (
+    certain_at,
+    chances,
+    nearest_allowed,
+)
 from autobct.tuning.memory import Memory, place_of
-from autobct.tuning.model.feasibility import chances
-from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.parameter import Categorical, Float, Int, tuned
 from autobct.tuning.space.space import Space
-from autobct.value.assessment import by_ei_per_cost
+from autobct.tuning.units.scale import ScaledProblem
+from autobct.value.acquisition import ei_per_cost
 from autobct.value.simulate import KEPT
 from autobct.value.state import Seen, State, keep
 
@@ -139,8 +143,7 @@ def searched(
     problem = memory.problem
     if not problem.stated.spreads or not memory.runs:
         return before if before is not None and before.problem is problem else Candidates.of(problem)
-    finished = [memory.control(place) for place in memory.finished]
-    found = Candidates.of(replace(problem, controls=distinct([*problem.controls, *finished])))
+    found = Candidates.of(problem).with_those([memory.control(place) for place in memory.finished])
     best = found.problem.controls[kept(memory, found, found.finished(memory))]
     if not len(best):
         return found
@@ -154,23 +157,14 @@ def searched(
 
 def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
     """The candidates with the highest expected improvement per price, best first, whatever the policy."""
-    problem, made = candidates.problem, len(memory.runs)
+    problem = candidates.problem
     everywhere = np.arange(len(problem.controls))
     incumbents = kept(memory, candidates, candidates.finished(memory))
     state = keep(view(memory, candidates, memory.known.belief, everywhere), incumbents)
-    excluded = np.isin(everywhere, candidates.excluded(memory))
-    chance = chances(problem.space, problem.controls, memory.counted)
-    position = Position(
-        problem=problem,
-        state=state,
-        excluded=excluded,
-        last=np.zeros_like(excluded),
-        asked=made,
-        runs=made,
-        incumbent=None,
-        feasibility=chance,
-    )
-    return np.argsort(-assessed(position, by_ei_per_cost).priority, kind="stable")[:count]
+    chance = chances(problem.space, problem.controls, memory.counted) if memory.excluded else None
+    priority = ei_per_cost(replace(state, feasibility=chance), problem.terms)
+    priority[candidates.excluded(memory)] = -np.inf
+    return np.argsort(-priority, kind="stable")[:count]
 
 
 def _with_more(found: Candidates, best: Array, size: int, rng: np.random.Generator) -> Candidates:
@@ -206,3 +200,34 @@ def snapped(parameter: Float | Int, coordinates: Array) -> Array:
         values = np.rint(parameter.low * np.exp(np.log(parameter.high / parameter.low) * coordinates))
         return np.array([parameter.to_unit(int(v)) for v in np.clip(values, parameter.low, parameter.high)])
     return np.asarray(np.rint(coordinates * (parameter.count - 1)) / (parameter.count - 1))
+
+
+def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = None) -> State:
+    """The belief at the candidates; runs under way count as finished with their predicted outcome.
+
+    excluded: candidates that may not be tried; those whose run failed if not given
+    """
+    belief, problem = _anticipated(memory, candidates), candidates.problem
+    followed = kept(memory, candidates, [*candidates.finished(memory), *candidates.under_way(memory)])
+    if excluded is None:
+        excluded = candidates.excluded(memory)
+    alike = nearest_allowed(problem.controls, excluded) if excluded.size else np.arange(len(problem.controls))
+    alike[followed] = followed
+    state = view(memory, candidates, belief, alike)
+    known = [int(index) for index in followed if index in excluded]
+    return keep(replace(state, score=certain_at(state.score, known)) if known else state, followed)
+
+
+def _anticipated(memory: Memory, candidates: Candidates) -> Belief:
+    """The belief as if all runs under way had come out exactly as predicted."""
+    belief, running = memory.known.belief, candidates.under_way(memory)
+    cost_moves = gains(belief.cost, candidates.features[1][running], candidates.noise[1][running])
+    score = anticipate(belief.score, score_moves(memory, candidates))
+    return Belief(score, anticipate(belief.cost, cost_moves))
+
+
+def score_moves(memory: Memory, candidates: Candidates) -> Array:
+    """By how much the runs under way will move the weights of the score, per standard normal.  (n, J)."""
+    learned, running = memory.known.evidence, candidates.under_way(memory)
+    noise = candidates.noise[0][running] if learned is None else np.full(len(running), learned.misfit.total)
+    return gains(memory.known.belief.score, candidates.features[0][running], noise)

@@ -22,14 +22,15 @@ from typing import Literal
 
 import numpy as np
 
-from autobct.belief.model import noise_at, predict
+from autobct.belief.basis import noise_at
+from autobct.belief.normal import predict
 from autobct.deprecation import renamed
 from autobct.tuning.history import Note, Run
-from autobct.tuning.model.posterior import Learned, score_learned, to_scores
-from autobct.tuning.problem import ScaledProblem
+from autobct.tuning.model.estimate import Learned, to_scores
+from autobct.tuning.model.posterior import score_learned
 from autobct.tuning.units.price_sides import PERCENTAGE
 from autobct.tuning.units.ranges import DIVERGED, FAR_OFF, TELLING
-from autobct.tuning.units.scale import Scale
+from autobct.tuning.units.scale import Scale, ScaledProblem
 
 FALSE_ALARMS = 0.01
 """Probability of an alarm, ever, in a tuning for which the model holds."""

@@ -16,12 +16,12 @@ import numpy as np
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.surrogate.network import Layout
 from autobct.belief.surrogate.predictive import NetworkPosterior, Shown
-from autobct.maps.surrogates import shipped_surrogate
+from autobct.maps.library import shipped_surrogate
 from autobct.tuning.history import Run
-from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.space.parameter import Categorical, Int, tuned
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.ranges import DIVERGED, FAR_COST
+from autobct.tuning.units.scale import ScaledProblem
 from autobct.value.state import RunExpectation
 
 REALISED = 0.4

@@ -1,81 +1,35 @@
-"""The belief as a pure function of problem and history: what a run teaches, and the scores that are estimated after it.
-
-Scores are learned in model units, with the lower half drawn together (`Compression`).  Both steps are monotone, so that
-a quantile of the one is a quantile of the other.  An estimate is the posterior median.
-"""
+"""The belief as a pure function of problem and history: what a run teaches, on the scales that all runs show."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import update
+from autobct.belief.normal import update
 from autobct.belief.prior import Learning
-from autobct.belief.surrogate.ensemble import (
-    MOST,
-    PLAIN,
+from autobct.belief.surrogate.ensemble import MOST
+from autobct.tuning.history import Run
+from autobct.tuning.model.estimate import (
     UNKNOWN,
-    Compression,
+    Evidence,
+    Learned,
+    Measured,
     Misfit,
     compressed,
-    compression_of,
     learned_misfit,
     stated_misfit,
 )
-from autobct.tuning.history import Run
-from autobct.tuning.problem import ScaledProblem
 from autobct.tuning.units.ranges import DIVERGED, FAR_COST, HOPELESS, TELLING, shown
+from autobct.tuning.units.scale import ScaledProblem
 
 _FAILURE_NOISE = 0.5  # a failed run is weak evidence of a score at the bottom of the range
 _BEST = 128  # scores that are remembered: the best of them says which have diverged
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
-    """The first finished runs, from which an ensemble learns.  controls: (n, p), features: (n, J),  scores: (n,).
-
-    misfit: what no surface explains, as learned
-    """
-
-    controls: Array
-    features: Array
-    scores: Array
-    misfit: Misfit
-
-
-Measured = Mapping[bytes, tuple[int, float]]
-"""How many runs there were at each control, and their mean score in model units."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Learned:
-    """What is known after some runs.
-
-    problem:  with the ranges that the runs have shown;  belief: in its model units
-    scores:   of the last finished run at each control, in model units, as they were learned; the best of very many
-    evidence: where the scale of the score is learned too
-    finished: number of runs that have
-    measured: number of runs at each control and their mean, in model units, as learned; the best of very many
-    """
-
-    problem: ScaledProblem
-    belief: Belief
-    scores: Mapping[bytes, float] = field(default_factory=dict)
-    evidence: Evidence | None = None
-    finished: int = 0
-    measured: Measured = field(default_factory=dict)
-
-    @property
-    def compression(self) -> Compression:
-        """How scores were drawn together before they were learned: `belief.score` is about what comes out of it."""
-        return PLAIN if self.evidence is None else compression_of(self.evidence.scores)
-
 
 Weighing = Callable[..., tuple[Gaussian, Evidence]]
 """(known, ensemble, control (p,) of one more run, its score) -> belief about the score, and evidence."""
@@ -224,53 +178,3 @@ def _may_move(known: Learned, run: Run) -> bool:
 def _score(run: Run) -> float:
     assert run.score is not None
     return run.score
-
-
-def estimated_score(known: Learned, control: Array) -> float:
-    """The estimated score at a control (p,), in the user's units: see `score_at`."""
-    return float(_shown(known, score_at(known, control[None]))[0])
-
-
-def score_at(known: Learned, controls: Array) -> Array:
-    """Estimates at controls (n, p), in model units: what the surfaces say, and at trained controls what was measured.
-
-    (n,).  See `belief.surrogate.ensemble.Misfit`.
-    """
-    learned = np.asarray(known.problem.prior.model.score_basis(controls) @ known.belief.score.mean)
-    surface = known.compression.undone(learned)
-    if known.evidence is None:
-        return surface
-    found = [known.measured.get(control.tobytes(), (0, 0.0)) for control in controls]
-    runs, scores = np.array(found, dtype=float).reshape(-1, 2).T
-    return np.asarray(surface + known.evidence.misfit.weight(runs) * (scores - surface))
-
-
-def to_scores(known: Learned, learned: Array) -> Array:
-    """Scores as they are learned, of any shape, in the user's units and within what scores can be.
-
-    Scores that diverged were learned as `DIVERGED` ranges below the best, so no estimate is lower than that.
-    """
-    return _shown(known, known.compression.undone(learned))
-
-
-def _shown(known: Learned, scores: Array) -> Array:
-    """Scores in model units, in the user's and within what scores can be."""
-    if known.evidence is not None and known.scores:
-        scores = np.maximum(scores, max(known.scores.values()) - DIVERGED)
-    scale, (low, high) = known.problem.score_scale, score_bounds(known.problem)
-    scores_seen = known.scores.values()  # a scale rises or falls, so that the ends of them are the ends in raw units
-    seen = [float(scale.to_raw(end)) for end in (min(scores_seen), max(scores_seen))] if scores_seen else []
-    return np.clip(scale.to_raw(np.asarray(scores)), min([low, *seen]), max([high, *seen]))
-
-
-def score_bounds(problem: ScaledProblem) -> tuple[float, float]:
-    """The lowest and highest possible score in the user's units: the ends of the range that no run has left.
-
-    There are none where units are the user's own (a prior, or a scale instead of a range), and none under the paper's
-    prior of a known scale, whose scores are Gaussian and whose values count on that.
-    """
-    stated, now = problem.stated, problem.score_scale
-    if stated.fixed[0] or problem.prior.ensemble is None:
-        return -np.inf, np.inf
-    low = now.low if now.low == stated.score_scale.low else -np.inf
-    return low, now.high if now.high == stated.score_scale.high else np.inf

@@ -13,14 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices, distinct
-from autobct.belief.basis import Basis
+from autobct.belief.basis import Basis, noise_at
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.model import noise_at
 from autobct.belief.prior import Prior
 from autobct.belief.surrogate.ensemble import MOST
 from autobct.tuning.memory import Memory
-from autobct.tuning.model.estimate import score_noise_at
-from autobct.tuning.model.posterior import Learned, score_bounds, to_scores
+from autobct.tuning.model.estimate import Learned, score_bounds, score_noise_at, to_scores
 from autobct.tuning.problem import at_price
 from autobct.tuning.statement import Plan
 from autobct.tuning.units.limits import Limits

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autobct.belief.arrays import Array, distinct
-from autobct.belief.basis import kronecker
+from autobct.belief.arrays import Array, distinct, kronecker
 from autobct.tuning.space.hints import NOTHING, Hints
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter, tuned
 from autobct.tuning.space.row_table import MOST_ROWS, Table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autobct.belief.arrays import finite_number
-from autobct.tuning.space.parameter import Categorical
+from autobct.tuning.space.parameter import Categorical, tuned_names
 from autobct.tuning.space.space import Space
 
 _FIRMEST = 10.0
@@ -57,7 +57,7 @@ def hints_of(
 
 def begins_at(space: Space, hints: Hints) -> str:
     """Which parameters the first run sets to what is usual; nothing if there is none."""
-    names = [_tuned(space)[which] for which, _ in hints.by_name]
+    names = [tuned_names(space.names, space.parameters)[which] for which, _ in hints.by_name]
     if not names:
         return ""
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
@@ -77,7 +77,7 @@ def _guess(space: Space, guess: Mapping[str, Any] | None) -> tuple[tuple[int, fl
         except (TypeError, ValueError) as error:
             raise type(error)(f"guess[{name!r}]: {error}") from None
         if parameter.count != 1:
-            found.append((_tuned(space).index(name), place))
+            found.append((tuned_names(space.names, space.parameters).index(name), place))
     return tuple(found)
 
 
@@ -90,7 +90,7 @@ def _growing(space: Space, names: Sequence[str]) -> tuple[int, ...]:
         if isinstance(parameter, Categorical):
             raise ValueError(f"increases_cost: {name!r} is a category, which has no order; name numbers only")
         if parameter.count != 1:
-            found.append(_tuned(space).index(name))
+            found.append(tuned_names(space.names, space.parameters).index(name))
     return tuple(sorted(set(found)))
 
 
@@ -98,7 +98,3 @@ def _known(space: Space, name: object, argument: str) -> str:
     if name not in space.names:
         raise ValueError(f"{argument} names {name!r}, which is not in the space; write one of {list(space.names)}")
     return str(name)
-
-
-def _tuned(space: Space) -> list[str]:
-    return [name for name, p in zip(space.names, space.parameters, strict=True) if p.count != 1]

@@ -26,7 +26,7 @@ from autobct.tuning.space.parameter_checks import (
     whole,
 )
 
-__all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of", "tuned"]
+__all__ = ["Categorical", "Float", "Int", "Parameter", "parameter_of", "tuned", "tuned_names"]
 
 Number = TypeVar("Number", int, float)
 
@@ -208,6 +208,11 @@ Parameter = Float | Int | Categorical
 def tuned(parameters: Sequence[Parameter]) -> list[Parameter]:
     """Those with more than one value: each has its coordinates in a control."""
     return [parameter for parameter in parameters if parameter.count != 1]
+
+
+def tuned_names(names: Sequence[str], parameters: Sequence[Parameter]) -> list[str]:
+    """The names of those."""
+    return [name for name, parameter in zip(names, parameters, strict=True) if parameter.count != 1]
 
 
 def parameter_of(name: str, given: object) -> Parameter:

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autobct.belief.arrays import Array, Indices
-from autobct.belief.basis import kronecker
+from autobct.belief.arrays import Array, Indices, kronecker
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
 from autobct.tuning.space.space import Space
 

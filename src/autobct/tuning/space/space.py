@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autobct.belief.arrays import Array, Indices
-from autobct.belief.basis import kronecker
+from autobct.belief.arrays import Array, Indices, kronecker
 from autobct.tuning.space.conditions import Needs, needs_of, rank
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter, parameter_of
 from autobct.tuning.space.parameter_checks import when_text

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
+from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter, tuned, tuned_names
 from autobct.tuning.space.space import Space
 
 Usual = float | str
@@ -71,9 +71,9 @@ _LINEAR: Mapping[str, Usual] = {"alpha": 1e-4, "l1_ratio": 0.15, "power_t": 0.5,
 def usual_places(space: Space) -> tuple[tuple[int, float], ...]:
     """(parameter, place) of those with a usual value: the parameter's position among those tuned, and its coordinate
     in [0, 1] or the position of its choice."""
-    tuned = [(name, p) for name, p in zip(space.names, space.parameters, strict=True) if p.count != 1]
+    pairs = zip(tuned_names(space.names, space.parameters), tuned(space.parameters), strict=True)
     known = _values_for({_plain(name) for name in space.names})
-    found = ((which, _place(p, _plain(name), known.get(_plain(name)))) for which, (name, p) in enumerate(tuned))
+    found = ((which, _place(p, _plain(name), known.get(_plain(name)))) for which, (name, p) in enumerate(pairs))
     return tuple((which, place) for which, place in found if place is not None)
 
 
@@ -125,12 +125,6 @@ def _choice(parameter: Categorical, usual: Usual) -> float | None:
 
 def _coordinate(parameter: Float | Int, value: float) -> float:
     """Of the nearest value that the parameter can have."""
-    if isinstance(parameter, Int):
-        return parameter.to_unit(parameter.value(_steps(value - parameter.low, parameter.step, parameter.count)))
-    if parameter.step is None or parameter.count is None:
-        return parameter.to_unit(value)
-    return parameter.to_unit(parameter.value(_steps(value - parameter.low, parameter.step, parameter.count)))
-
-
-def _steps(above: float, step: float, count: int) -> int:
-    return min(round(above / step), count - 1)
+    if parameter.step is not None and parameter.count is not None:
+        value = parameter.value(min(round((value - parameter.low) / parameter.step), parameter.count - 1))
+    return parameter.to_unit(value)  # type: ignore[arg-type]  # a whole number where it has to be one

@@ -1,4 +1,4 @@
-"""Hard limits of a tuning: runs, cost, a deadline, and what is left of them; which runs fit: `decide.excluded`."""
+"""Hard limits of a tuning: runs, cost, a deadline, and what is left of them; which runs fit: `decide.feasibility`."""
 
 from __future__ import annotations
 

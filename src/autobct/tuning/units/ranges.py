@@ -31,8 +31,8 @@ from scipy.special import wrightomega
 
 from autobct.belief.arrays import Array, Indices
 from autobct.tuning.history import Run
-from autobct.tuning.problem import UNKNOWN_SPREAD, Ranges, ScaledProblem, put
-from autobct.tuning.units.scale import Affine, AffineLog, Scale, between, is_log
+from autobct.tuning.problem import UNKNOWN_SPREAD, put
+from autobct.tuning.units.scale import Affine, AffineLog, Ranges, Scale, ScaledProblem, between, is_log
 
 DIVERGED = 2.0
 """So many score ranges below the best, a score counts as just that bad."""

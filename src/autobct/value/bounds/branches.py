@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array, Array32, Indices, transpose
+from autobct.belief.cost import LINEAR, LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import LINEAR, LOG_LINEAR, observed_sd
+from autobct.belief.normal import observed_sd
 from autobct.value.state import State, Terms, price_of
 
 DRAWS = 64

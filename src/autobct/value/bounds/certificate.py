@@ -16,9 +16,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from autobct.belief.arrays import finite_number, whole_number
-from autobct.value.assessment import Assess
+from autobct.value.acquisition import Assess
 from autobct.value.bounds.dual import above_clairvoyant, clairvoyant_mean
-from autobct.value.bounds.lower_bound import CAP, STAGE_TRUTHS, Estimate, PlayedPolicy, joined, play, stage_of
+from autobct.value.bounds.simple_bounds import CAP, STAGE_TRUTHS, Estimate, PlayedPolicy, joined, play, stage_of
 from autobct.value.lookahead.nodes import product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly
 from autobct.value.lookahead.one_step import one_run_value

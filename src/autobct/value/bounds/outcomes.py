@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from autobct.belief.arrays import Array, Array32
-from autobct.belief.basis import kronecker
+from autobct.belief.arrays import Array, Array32, kronecker
 from autobct.value.bounds.branches import DRAWS, root_of
 from autobct.value.state import State
 

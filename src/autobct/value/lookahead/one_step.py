@@ -9,14 +9,18 @@ far (`Terms.recall`).  A continuation is any function of a state: another lookah
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import observed_sd, remaining, remaining_variance
-from autobct.belief.normal import expected_maximum
-from autobct.value.acquisition import expected_best
+from autobct.belief.normal import expected_maximum, observed_sd, remaining, remaining_variance
+from autobct.value.acquisition import (
+    Assessment,
+    expected_best,
+    with_feasibility,
+)
 from autobct.value.lookahead.nodes import Nodes, Rule
 from autobct.value.state import (
     State,
@@ -166,3 +170,20 @@ def _block(cov: Array, columns: Indices) -> Array:
         flat.reshape(*columns.shape[:-1], chosen * chosen),
     )
     return entries.reshape(*entries.shape[:-1], chosen, chosen)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByValue:
+    """Lookahead: values of finished runs, ranked by themselves.
+
+    values: (state, terms, runs made) -> (..., G), as if every run finished and others could follow
+    """
+
+    values: Callable[[State, Terms, int], Array]
+
+    def __call__(self, state: State, terms: Terms, runs: int) -> Assessment:
+        """A run after which no other fits is worth V_1; one that may fail is worth less."""
+        value = self.values(state, terms, runs)
+        if state.last is not None:
+            value = np.where(state.last & (value > -np.inf), one_run_values(state, terms), value)
+        return Assessment.by_value(with_feasibility(value, state, terms))

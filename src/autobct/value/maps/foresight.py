@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import LOG_LINEAR
 from autobct.belief.normal import improvement
 from autobct.value.lookahead.nodes import Nodes, gauss_hermite, product, stratified
 from autobct.value.lookahead.on_the_fly import Level, on_the_fly

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autobct.belief.arrays import Array, Array32, Indices, V
+from autobct.belief.arrays import Array, Array32, Indices
+from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.gaussian import Gaussian
-from autobct.belief.model import LOG_LINEAR, observed_sd, remaining, remaining_variance
-from autobct.belief.normal import loss
+from autobct.belief.normal import V, loss, observed_sd, remaining, remaining_variance
 from autobct.value.lookahead.nodes import Rule
 from autobct.value.state import State, Terms, gather, kept_means, price_of, stop_value, variance
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Basis, additive_quartic, cubic
-from autobct.belief.model import COST_MODELS
+from autobct.belief.cost import COST_MODELS
 from autobct.belief.prior import Prior
 from autobct.value.state import State, Terms, run_price, variance, view
 

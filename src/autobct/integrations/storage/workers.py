@@ -1,15 +1,19 @@
-"""Signs of life: a thread that says this worker's runs are going on, and notes who has fallen silent.
+"""Workers of a shared tuning: one process on one machine each, whether it is still there, and its signs of life.
 
-Optuna's own heartbeat covers `optimize` only, and compares times of the database's clock, which may be set.  Here a
-sign is a count that changes, and silence is measured by the observer's own steady clock, as far as it was awake and the
-database answered.
+A thread says that this worker's runs are going on, and notes who has fallen silent.  Optuna's own heartbeat covers
+`optimize` only, and compares times of the database's clock, which may be set.  Here a sign is a count that changes, and
+silence is measured by the observer's own steady clock, as far as it was awake and the database answered.
 """
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.storages import BaseStorage
@@ -95,3 +99,34 @@ class Heart:
             with self._lock:
                 if trial_id in self._mine:
                     self._mine[trial_id] = (began, count + 1)
+
+
+def identity() -> dict[str, Any]:
+    """This process as plain data: the same for no other, on this machine or elsewhere."""
+    return {"host": socket.gethostname(), "pid": os.getpid(), "place": _place(), "born": _born(os.getpid())}
+
+
+def is_gone(worker: Mapping[str, Any]) -> bool:
+    """Whether a process has certainly ended; False for one on another machine, of which nothing is known."""
+    place, born = worker.get("place"), worker.get("born")
+    if place is None or born is None or place != _place():
+        return False
+    return _born(int(worker["pid"])) != born
+
+
+def _place() -> str | None:
+    """Where process numbers mean the same: this boot of this machine, and this container on it."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:  # not Linux
+        return None
+
+
+def _born(pid: int) -> str | None:
+    """When a process was started, in ticks since boot; None if there is none, or only what is left of one."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in "ZX" else fields[19]

@@ -1,23 +1,28 @@
-"""The loop of a host whose runs take time: ask, let the host evaluate, tell, and charge the time of deciding."""
+"""Hosts of a tuner, libraries that make the runs: the loop of one whose runs take time, and runs that one has made.
+
+The loop: ask, let the host evaluate, tell, and charge the time of deciding.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from autobct.tuning.asked import Alone
-from autobct.tuning.decide.decision import Decision, Stop, Train
+from autobct.belief.arrays import Array
+from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.jobs import places
+from autobct.tuning.loop import Alone
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import Result
+from autobct.tuning.space.space import Space
 from autobct.tuning.training import Times, the_same_again
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Deadline, Left
 
-__all__ = ["Evaluated", "until_it_stops"]
+__all__ = ["Evaluated", "control_of", "learnable", "until_it_stops"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +117,31 @@ def _nothing(tuner: Tuner, decision: Decision) -> str:
     if not tuner.history:
         return f"No candidate was evaluated. {decision.why}"
     return f"No candidate has a finite score. {decision.why} The last error was: {tuner.history[-1].error}"
+
+
+def control_of(space: Space, params: Mapping[str, Any]) -> Array | None:
+    """The control of a host's values; None if they do not make a point of the space."""
+    constants = {n: p.value(0) for n, p in zip(space.names, space.parameters, strict=True) if p.count == 1}
+    try:
+        return space.control({name: params[name] for name in space.names if name in params} | constants)
+    except (TypeError, ValueError):
+        return None
+
+
+def learnable(tuner: Tuner, run: Run) -> Run:
+    """The run, or a failed one where a score cannot be on the scale: zero on a log scale."""
+    if run.score is None:
+        return run
+    try:
+        tuner.memory.problem.score_observed(run.score)
+    except ValueError as wrong:
+        return Run(
+            trial=run.trial,
+            params=run.params,
+            control=run.control,
+            score=None,
+            cost=run.cost,
+            error=str(wrong),
+            estimated_score=run.estimated_score,
+        )
+    return run

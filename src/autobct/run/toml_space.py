@@ -1,7 +1,7 @@
-"""`[table]` in a TOML file: the rows that may be trained, in it or in a CSV file beside it.
+"""The search space in a TOML file: `[space]`, a table for every parameter, or `[table]`, the rows that may be trained.
 
-A CSV file is somebody else's: its size, its names and every value are looked at before anything is made of them, and
-what is wrong is said with the line it is in.
+Rows stand in the file or in a CSV file beside it, which is somebody else's: its size, its names and every value are
+looked at before anything is made of them, and what is wrong is said with the line it is in.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autobct.run.parameters import check_name, plain_value
 from autobct.run.program_settings import SettingsError
-from autobct.run.template import as_text
-from autobct.run.toml_table import TomlTable, names, text
-from autobct.tuning.space.parameter import Categorical, Parameter
+from autobct.run.toml_table import RESERVED, TomlTable, as_text, flag, mapping, names, number, one_of, text
+from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter
 from autobct.tuning.space.row_table import Table as Rows
+from autobct.tuning.space.space import Space
 
-EXAMPLE = 'file = "rows.csv", or rows = [{ depth = 3, rate = 0.1 }, { depth = 5, rate = 0.3 }]'
+ROWS = 'file = "rows.csv", or rows = [{ depth = 3, rate = 0.1 }, { depth = 5, rate = 0.3 }]'
 MOST_BYTES = 1 << 23
 MOST_ROWS = 100_000
 MOST_COLUMNS = 1000
@@ -50,7 +49,7 @@ def read_table(
     table = TomlTable(data, "table", _KEYS)
     file, rows, log = table.get("file", text), table.get("rows", _inline), table.get("log", names)
     if (file is None) == (rows is None):
-        raise SettingsError(f"table must have either a file or rows; write e.g. {EXAMPLE}")
+        raise SettingsError(f"table must have either a file or rows; write e.g. {ROWS}")
     if rows is not None:
         return _made(rows, space, log, lambda k: f"table.rows[{k}]"), None
     assert file is not None
@@ -149,7 +148,7 @@ def _text_of(cell: str, line: int) -> str:
 
 def _inline(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise ValueError(f"must be a list of tables, got {value!r}; write e.g. {EXAMPLE}")
+        raise ValueError(f"must be a list of tables, got {value!r}; write e.g. {ROWS}")
     for k, row in enumerate(value):
         for name, cell in row.items():
             check_name(name, f"table.rows[{k}].{name}")
@@ -173,3 +172,72 @@ def _made(
         said = str(error).removeprefix("Table: ").partition("; write e.g. Table(")[0]
         placed = re.sub(r"^rows\[(\d+)\]", lambda found: place(int(found[1])), said)
         raise SettingsError(placed if placed != said else f"table {said}") from None
+
+
+PARAMETER = 'depth = { type = "int", low = 1, high = 20 }'
+
+
+def read_space(data: Mapping[str, Any]) -> dict[str, Parameter]:
+    """The parameters of a table, by name."""
+    table = TomlTable(data, "space", None)
+    if not data:
+        raise SettingsError(f"space has no parameter; write e.g. {PARAMETER}")
+    for name in data:
+        check_name(name, table.where(name))
+    space = {name: _parameter(table.need(name, mapping, PARAMETER), table.where(name)) for name in data}
+    if all(parameter.count == 1 for parameter in space.values()):
+        raise SettingsError("space has nothing to tune: every parameter is constant")
+    try:
+        Space.of(space)
+    except (TypeError, ValueError) as error:  # conditions that cannot be met
+        raise SettingsError(str(error)) from None
+    return space
+
+
+def check_name(name: str, place: str) -> None:
+    """SettingsError if a parameter cannot be called so.  place: where it stands."""
+    if name in RESERVED or re.search(r"[{}\0]", name) or not name:
+        reserved = ", ".join(RESERVED)
+        raise SettingsError(f"{place} cannot be a parameter's name (taken: {reserved}; no braces)")
+
+
+def plain_value(value: Any) -> None:
+    """ValueError for what no program can be given."""
+    if not isinstance(value, str | bool | int | float):
+        raise ValueError(f"must be strings, numbers, true or false, got {value!r}")
+    if isinstance(value, str):
+        text(value)
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        raise ValueError(f"must be finite, got {value!r}")
+
+
+def _parameter(data: Mapping[str, Any], path: str) -> Parameter:
+    kind = TomlTable(data, path, None).need("type", one_of("int", "float", "categorical"), PARAMETER)
+    if kind == "categorical":
+        table = TomlTable(data, path, ("type", "choices", "when"))
+        chosen = table.need("choices", _choices, 'choices = ["a", "b"]')
+        return Categorical(chosen.choices, when=table.get("when", _when))
+    table = TomlTable(data, path, ("type", "low", "high", "log", "step", "when"))
+    low, high = (table.need(key, number, f"{key} = 1") for key in ("low", "high"))
+    options = {"log": table.get("log", flag), "step": table.get("step", number), "when": table.get("when", _when)}
+    told: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    try:
+        return Int(low, high, **told) if kind == "int" else Float(low, high, **told)
+    except (TypeError, ValueError) as error:
+        raise SettingsError(f"{path}: {str(error).partition(': ')[2]}") from None
+
+
+def _when(value: Any) -> dict[str, list[Any]]:
+    """Under which values of others it exists: when = { booster = "dart" }, or a list of values."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f'must be a table of names and values, got {value!r}; write e.g. {{ booster = "dart" }}')
+    told = {name: values if isinstance(values, list) else [values] for name, values in value.items()}
+    return {name: list(_choices(values).choices) for name, values in told.items()}
+
+
+def _choices(value: Any) -> Categorical:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f'must be a list that is not empty, got {value!r}; write e.g. ["a", "b"]')
+    for choice in value:
+        plain_value(choice)
+    return Categorical(value)
