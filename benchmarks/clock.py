@@ -7,56 +7,38 @@ from __future__ import annotations
 
 import contextlib
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
 import autobct
-from autobct.tuning.decide import position, under_way
+from autobct.tuning.decide import position
 from autobct.tuning.decide.under_way import PriceOf, waiting_for
 from autobct.tuning.jobs import places
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How decisions count on the runs under way.
+    """How runs side by side are decided on.
 
     price_of: as in `tune`;  shared: the price is divided by the number of jobs
     at_once:  all jobs start together, whatever is known of costs
-    quantile: of what a run is worth over possible outcomes of those under way; None for the one that is used
-    believer: runs under way come out as predicted, instead
-    times:    a run beside others has to gain so many times its price;  every: any run has to
-    clock:    what a run adds to the wait is charged so many times as well
+    counted:  share of an expected gain that is counted on with several jobs; None for the one that is used
+    asked:    the tuner knows of runs under way only, as where a host asks for trials
     """
 
     price_of: PriceOf = "compute"
     shared: bool = False
     at_once: bool = False
-    quantile: float | None = None
-    believer: bool = False
-    times: float = 1.0
-    every: float = 1.0
-    clock: float = 0.0
+    counted: float | None = None
+    asked: bool = False
 
-    @contextlib.contextmanager
-    def used(self) -> Iterator[None]:
+    def used(self) -> contextlib.AbstractContextManager[object]:
         """While the rule is that of the tuner."""
-        with contextlib.ExitStack() as changes:
-            if self.quantile is not None:
-                changes.enter_context(mock.patch.object(under_way, "DOUBTED", self.quantile))
-            if self.believer:
-                changes.enter_context(mock.patch.object(position, "fantasies_of", return_value=()))
-            yield
-
-    def is_enough(self, run: autobct.Train, others: Sequence[tuple[float, autobct.Train]], now: float) -> bool:
-        """Whether a run is worth starting beside others, each with the moment it began."""
-        if run.stop_value is None:
-            return True
-        covered = max((began + other.expected_cost - now for began, other in others), default=0.0)
-        added = max(0.0, 1.0 - covered / run.expected_cost)
-        needed = (self.times if others else 1.0) * (self.every + self.clock * added)
-        return needed == 1.0 or run.expected_gain >= needed * run.price_of_run
+        if self.counted is None:
+            return contextlib.nullcontext()
+        return mock.patch.object(position, "SIDE_BY_SIDE", self.counted)
 
 
 RULES = {
@@ -64,16 +46,8 @@ RULES = {
     "waiting": Rule(price_of="waiting"),
     "share": Rule(shared=True),
     "at-once": Rule(at_once=True),
-    "median": Rule(quantile=0.5),
-    "worst": Rule(quantile=0.0),
-    "believer": Rule(believer=True),
-    "believer-twice": Rule(believer=True, times=2.0),
-    "believer-all-1.5": Rule(believer=True, every=1.5),
-    "believer-all-2": Rule(believer=True, every=2.0),
-    "believer-clock-1": Rule(believer=True, clock=1.0),
-    "believer-clock-2": Rule(believer=True, clock=2.0),
-    "all-2": Rule(every=2.0),
-    "waiting-believer": Rule(price_of="waiting", believer=True),
+    "asked": Rule(asked=True),
+    **{f"counted-{share}": Rule(counted=share) for share in (1.0, 0.67, 0.5, 0.33, 0.25)},
 }
 
 
@@ -91,11 +65,11 @@ def on_a_clock(
     now = 0.0
     with rule.used():
         while True:
-            while len(running) < (jobs if rule.at_once else places(tuner, jobs, rule.price_of)):
+            while len(running) < (jobs if rule.at_once else places(tuner, jobs)):
                 others = [(began, run) for _, _, began, run, _, _ in running]
                 waiting = waiting_for(others, now, jobs, rule.price_of)
-                decision = tuner.peek(None, waiting)
-                if not isinstance(decision, autobct.Train) or not rule.is_enough(decision, others, now):
+                decision = tuner.peek(None, None if rule.asked else waiting)
+                if not isinstance(decision, autobct.Train):
                     break
                 tuner.adopt(decision)
                 score, cost = train(decision.params)

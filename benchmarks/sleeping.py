@@ -1,22 +1,25 @@
 """Four jobs against one, for real: trainings that sleep, in processes; the wall clock, and what is captured.
 
     python benchmarks/sleeping.py --seconds 4
-    python benchmarks/sleeping.py --simulated --seeds 16       # the same decisions, and nobody sleeps
+    python benchmarks/sleeping.py --simulated --seeds 32       # the same decisions, and nobody sleeps
+    python benchmarks/sleeping.py --simulated --seeds 32 --rules compute counted-1.0 at-once       # those of clock.py
 
 captured: (net - net of the first guess) / (best net in hindsight - the same); net is the score less the price of all
-computing.  Docs: docs/howto/parallel.md.
+computing.  lost: what one job captures more;  known: the share of one job's wall clock if all its runs were known
+beforehand and each started as soon as a place is free.  Docs: docs/howto/parallel.md, docs/decisions/pending.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clock import on_a_clock
+from clock import RULES, known_before, on_a_clock
 
 import autobct
 
@@ -35,15 +38,24 @@ def seconds_of(params: Mapping[str, Any], seconds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """One tuning.  wall: seconds on the clock;  cost: of all runs;  score: of what it returns"""
+    """One tuning.  wall: seconds on the clock;  costs: of all runs;  score: of what it returns"""
 
     wall: float
-    cost: float
-    runs: int
+    costs: tuple[float, ...]
     score: float
 
+    @property
+    def cost(self) -> float:
+        """Of all runs."""
+        return math.fsum(self.costs)
 
-def for_real(price: float, seconds: float, jobs: int, seed: int) -> Tuned:
+    @property
+    def runs(self) -> int:
+        """How many."""
+        return len(self.costs)
+
+
+def for_real(price: float, seconds: float, jobs: int, seed: int, rule: str = "compute") -> Tuned:
     """Trainings that sleep."""
 
     def train(params: dict[str, Any]) -> float:
@@ -51,16 +63,16 @@ def for_real(price: float, seconds: float, jobs: int, seed: int) -> Tuned:
         return score_at(params)
 
     result = autobct.tune(train, SPACE, price=price, n_jobs=jobs, seed=seed)
-    return Tuned(result.elapsed, result.cost, len(result.history), score_at(result.params))
+    return Tuned(result.elapsed, tuple(run.cost for run in result.history), score_at(result.params))
 
 
-def simulated(price: float, seconds: float, jobs: int, seed: int) -> Tuned:
+def simulated(price: float, seconds: float, jobs: int, seed: int, rule: str = "compute") -> Tuned:
     """Trainings on a clock of their own; deciding takes no time there."""
     tuner = autobct.Tuner(SPACE, price=price, seed=seed)
-    wall = on_a_clock(tuner, lambda params: (score_at(params), seconds_of(params, seconds)), jobs)
+    wall = on_a_clock(tuner, lambda params: (score_at(params), seconds_of(params, seconds)), jobs, RULES[rule])
     best = tuner.best
     assert best is not None
-    return Tuned(wall, tuner.total_cost, len(tuner.history), score_at(best.params))
+    return Tuned(wall, tuple(run.cost for run in tuner.history), score_at(best.params))
 
 
 def main() -> None:
@@ -69,26 +81,29 @@ def main() -> None:
     told.add_argument("--worth", type=float, default=0.001, help="price of an average training, in score")
     told.add_argument("--seeds", type=int, default=1)
     told.add_argument("--simulated", action="store_true", help="on a simulated clock")
+    told.add_argument("--rules", nargs="+", default=["compute"], choices=RULES, help="simulated only")
     said = told.parse_args()
+    if said.rules != ["compute"] and not said.simulated:
+        told.error("--rules needs --simulated")
     price, tuned = said.worth / said.seconds, simulated if said.simulated else for_real
     least = score_at(dict.fromkeys(SPACE, 0.5)) - said.worth
     most = 0.95 - said.worth * 0.75
     print(
-        "| jobs | wall clock, s | share | cost, s | runs | score | captured | lost |\n|---|---|---|---|---|---|---|---|"
+        "| jobs | rule | wall clock, s | share | known | runs | score | captured | lost |\n"
+        "|---|---|---|---|---|---|---|---|---|"
     )
     alone: list[tuple[Tuned, float]] = []
-    for jobs in (1, 4):
-        found = [tuned(price, said.seconds, jobs, seed) for seed in range(said.seeds)]
+    for jobs, rule in ((1, "compute"), *((4, rule) for rule in said.rules)):
+        found = [tuned(price, said.seconds, jobs, seed, rule) for seed in range(said.seeds)]
         captured = [(one.score - price * one.cost - least) / (most - least) for one in found]
         alone = alone or list(zip(found, captured, strict=True))
-        wall, cost, runs, score = (
-            statistics.mean(getattr(one, name) for one in found) for name in ("wall", "cost", "runs", "score")
-        )
-        share = wall / statistics.mean(one.wall for one, _ in alone)
+        wall, runs, score = (statistics.mean(getattr(one, name) for one in found) for name in ("wall", "runs", "score"))
+        longest = statistics.mean(one.wall for one, _ in alone)
+        known = statistics.mean(known_before(one.costs, jobs) for one, _ in alone) / longest
         lost = [before - now for (_, before), now in zip(alone, captured, strict=True)]
         error = statistics.stdev(lost) / len(lost) ** 0.5 if len(lost) > 1 else 0.0
         print(
-            f"| {jobs} | {wall:.1f} | {share:.2f} | {cost:.1f} | {runs:.1f} | {score:.4f} "
+            f"| {jobs} | {rule} | {wall:.1f} | {wall / longest:.2f} | {known:.2f} | {runs:.1f} | {score:.4f} "
             f"| {statistics.mean(captured):.3f} | {statistics.mean(lost):+.3f} ± {error:.3f} |",
             flush=True,
         )

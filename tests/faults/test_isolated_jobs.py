@@ -74,7 +74,7 @@ def test_each_has_its_share_of_the_cores(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("autobct.run.executors.cores", lambda: 6)
     isolation = Isolation(output=tmp_path)
-    autobct.tune(names_its_parent, SPACE, price=0.01, n_jobs=2, isolate=isolation, max_runs=2)
+    autobct.tune(names_its_parent, SPACE, price=0.001, n_jobs=2, isolate=isolation, max_runs=2)
     assert [path.read_text() for path in sorted(tmp_path.glob("*/stdout.txt"))] == ["3\n", "3\n"]
 
 

@@ -196,7 +196,7 @@ def test_a_pending_trial_of_another_sampler_counts_once_its_values_are_known() -
 
 
 def test_two_jobs_in_one_process() -> None:
-    study = study_of(AutoBCTSampler(MIXED, price=0.002))
+    study = study_of(AutoBCTSampler(MIXED, price=0.0005))
     study.optimize(objective(MIXED), n_jobs=2)
     assert "autobct:stopped" in study.user_attrs
     places = [tuple(sorted(trial.params.items())) for trial in finished(study)]

@@ -17,6 +17,7 @@ from autobct.run.journal import FORMAT, NAME, JournalError, chained, checked, jo
 from autobct.run.journal_replay import replay, settings_in
 from autobct.run.lock import locked
 from autobct.run.program_settings import ProgramSettings
+from autobct.tuning.decide.under_way import PriceOf
 from autobct.tuning.history import Decision, Run, Stop
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
@@ -36,7 +37,7 @@ class RecordedRun:
     finished:   whether it stopped by itself; False if it was interrupted or is still running
     versions:   of the packages it was started with
     tuner:      a tuner with all of these runs
-    n_jobs:     programs at the same time, as far as decisions depended on it: where the price is one of waiting
+    n_jobs:     programs at the same time;  price_of: what the price pays for
     """
 
     path: Path
@@ -48,6 +49,7 @@ class RecordedRun:
     versions: dict[str, str]
     tuner: Tuner
     n_jobs: int = 1
+    price_of: PriceOf = "compute"
 
     @property
     def why(self) -> str:
@@ -61,7 +63,7 @@ class RecordedRun:
     def result(self) -> Result:
         """The result as of now; TuningError if no run has finished."""
         found = self.tuner.result(self.why, self.decisions)
-        return replace(found, n_jobs=self.n_jobs, price_of="waiting") if self.n_jobs > 1 else found
+        return replace(found, n_jobs=self.n_jobs, price_of=self.price_of) if self.n_jobs > 1 else found
 
 
 def folder_of(path: Path) -> Path:
@@ -89,14 +91,9 @@ def read_run(path: str | Path) -> RecordedRun:
         finished=again.stopped is not None,
         versions=_versions(records[0]),
         tuner=again.tuner,
-        n_jobs=_jobs(records),
+        n_jobs=max((record["waiting"]["free"] for record in records if record.get("waiting")), default=1),
+        price_of=settings.price_of,
     )
-
-
-def _jobs(records: Sequence[Mapping[str, Any]]) -> int:
-    """Programs at the same time where the price is one of waiting; otherwise one, whatever there were."""
-    told = [record["waiting"] for record in records if record.get("waiting")]
-    return max((each["free"] for each in told if each.get("price_of", "waiting") == "waiting"), default=1)
 
 
 def _versions(header: Mapping[str, Any]) -> dict[str, str]:

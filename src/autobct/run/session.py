@@ -105,7 +105,7 @@ class Session:
 
     @property
     def _places(self) -> int:
-        return self._jobs if self._again else places(self._tuner, self._jobs, self._job.settings.price_of)
+        return self._jobs if self._again else places(self._tuner, self._jobs)
 
     def _ask(self) -> Decision:
         """The next decision; a run that it asks for is on record before it starts."""

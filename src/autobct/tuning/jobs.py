@@ -128,15 +128,15 @@ def check_waiting(price_of: object, tuner: Tuner) -> None:
         raise ValueError('price_of="waiting" works with the default policy and prior; leave policy and prior out')
 
 
-def places(tuner: Tuner, jobs: int, price_of: str = "compute") -> int:
+def places(tuner: Tuner, jobs: int) -> int:
     """How many runs may be under way now: one until the first has ended if nothing was said of costs, else all.
 
     Before it, what a run costs is a guess that follows from the price, so no price could be too high for another one.
-    At a price of waiting, runs beside the first are free.  docs/decisions/pending.md
+    docs/decisions/pending.md
     """
     stated = tuner.memory.problem.stated
     unknown = stated.learning and stated.cost_range is None and not tuner.history
-    return 1 if unknown and price_of == "compute" else jobs
+    return 1 if unknown else jobs
 
 
 def cores() -> int:

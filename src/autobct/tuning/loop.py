@@ -146,7 +146,7 @@ class _Loop:
 
     def _start(self) -> Stop | None:
         """Start runs while there is room and they are worth it; otherwise why not, given those under way."""
-        while len(self.running) < places(self.tuner, self.order.jobs, self.order.price_of):
+        while len(self.running) < places(self.tuner, self.order.jobs):
             decision = self.asked.ask(self.times.left(self.tuner, self.deadline), self._waiting())
             self.times.others = self.asked.waited
             if isinstance(decision, Stop):
@@ -223,7 +223,7 @@ def until_stop(
     times.resume(asked.tuner)
     if made := len(asked.tuner.history):
         heard.tell(asked.tuner, Note(made - 1, "run", f"Continuing after {count(made)}."))
-    elif places(asked.tuner, order.jobs, order.price_of) < order.jobs:
+    elif places(asked.tuner, order.jobs) < order.jobs:
         heard.tell(asked.tuner, Note(-1, "run", FIRST_ALONE))
     loop = _Loop(asked=asked, executor=executor, order=order, heard=heard, times=times, deadline=deadline)
     stop: Stop | None = None

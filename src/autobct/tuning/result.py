@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from autobct.tuning.decide.under_way import Waiting, waits_of
+from autobct.tuning.decide.under_way import PriceOf, Waiting, waits_of
 from autobct.tuning.guard import usual_errors_in
 from autobct.tuning.history import Decision, Note, Run, Stop, records_of, short
 from autobct.tuning.model.alarm import Alarm
@@ -59,7 +59,7 @@ class WhatIf:
     cost: float
     net: float
     known: bool
-    price_of: str = "compute"
+    price_of: PriceOf = "compute"
 
     def __str__(self) -> str:
         """One sentence."""
@@ -108,7 +108,7 @@ class Result:
     charged: float = 0.0
     elapsed: float = 0.0
     n_jobs: int = 1
-    price_of: str = "compute"
+    price_of: PriceOf = "compute"
     ended: tuple[float, ...] = ()
 
     @property
@@ -146,13 +146,14 @@ class Result:
     def what_if(self, prices: Iterable[float | str | Price]) -> tuple[WhatIf, ...]:
         """When tuning at each of these prices would have stopped, and with which model.
 
-        The runs stay as they were made; only the decision whether to stop is repeated after each of them.  With
-        price_of="waiting" that decision, the cost and the net count the wall clock, as the tuning did.
+        The runs stay as they were made; only the decision whether to stop is repeated after each of them, as with as
+        many jobs.  With price_of="waiting" that decision, the cost and the net count the wall clock, as the tuning did.
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
         scores = self.tuner.problem.stated.scores
         jobs = self.n_jobs
-        counted = _Counted(self.waits, Waiting(0.0, jobs, jobs)) if self.price_of == "waiting" else _Counted()
+        waiting = Waiting(0.0, jobs, jobs, self.price_of) if jobs > 1 or self.price_of == "waiting" else None
+        counted = _Counted(self.waits, waiting)
         return _what_ifs(self.tuner, [parse_price(price, scores) for price in told], counted)
 
     def importance(self) -> dict[str, float]:
@@ -226,14 +227,18 @@ def _nothing(history: Sequence[Run], decisions: Sequence[Decision]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What a price pays for: all computing, or where `waiting` is given the seconds until each run had ended."""
+    """What a price pays for: all computing, or the seconds until each run had ended.  waiting: with several jobs."""
 
     waits: tuple[float, ...] = ()
     waiting: Waiting | None = None
 
     def cost(self, game: Tuner) -> float:
         """Of the runs that were played again."""
-        return game.total_cost if self.waiting is None else max(self.waits[: len(game.history)])
+        return game.total_cost if self.price_of == "compute" else max(self.waits[: len(game.history)])
+
+    @property
+    def price_of(self) -> PriceOf:
+        return "compute" if self.waiting is None else self.waiting.price_of
 
 
 def _what_ifs(tuner: Tuner, prices: Sequence[Price], counted: _Counted) -> tuple[WhatIf, ...]:
@@ -266,5 +271,5 @@ def _what_if(tuner: Tuner, price: Price, begin: int, counted: _Counted) -> WhatI
         cost=cost,
         net=game.problem.raw_net(best.score, cost),
         known=known,
-        price_of="compute" if counted.waiting is None else "waiting",
+        price_of=counted.price_of,
     )

@@ -115,7 +115,7 @@ class Tuner(Remembered):
     def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """The next decision.  Runs without an outcome yet count as under way.
 
-        left: the most that the next run may cost, e.g. until a deadline;  waiting: where the price is one of waiting
+        left: the most that the next run may cost, e.g. until a deadline;  waiting: what is running, with several jobs
         """
         if isinstance(decision := self.peek(left, waiting), Train):
             self._memory = self._memory.started(decision)
@@ -126,7 +126,7 @@ class Tuner(Remembered):
         """What `ask` would return, without starting a run."""
         why = reason_to_stop(self._memory, self.candidates, self._plan.limits)
         decision = why or decide(self.position(left, waiting), self.assess)[0]
-        if waiting is not None and isinstance(decision, Stop):
+        if waiting is not None and waiting.price_of == "waiting" and isinstance(decision, Stop):
             decision = first_of_several(self, decision, left, waiting)
         return replace(decision, note=self._memory.news) if self._memory.news else decision
 

@@ -113,7 +113,7 @@ class _Worker:
     @property
     def _places(self) -> int:
         """Programs that may run here now."""
-        return places(self._worker.tuner, self._jobs, self._job.settings.price_of)
+        return places(self._worker.tuner, self._jobs)
 
     def _waiting(self) -> Waiting | None:
         return waiting_for(self._running.values(), time.perf_counter(), self._jobs, self._job.settings.price_of)

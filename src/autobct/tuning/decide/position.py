@@ -29,7 +29,7 @@ from autobct.tuning.decide.feasibility import (
     tightest,
 )
 from autobct.tuning.decide.search import Candidates, state_of
-from autobct.tuning.decide.under_way import Waiting, fantasies_of, over_outcomes, with_covered
+from autobct.tuning.decide.under_way import SIDE_BY_SIDE, Waiting, with_covered
 from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.estimate import to_scores
@@ -62,8 +62,7 @@ class Position:
     to_scores:    from scores as they are learned to the user's units; None where these are model units
     least:        a gain below this, in model units, is none
     others:       what other surrogates expect at the candidates in a problem at another price
-    fantasies:    the state after some possible outcomes of the runs under way, over which a decision averages; empty
-                  where there are none, or where these count as finished with their predicted outcome
+    counted:      share of what is counted on otherwise: less than one where runs are made side by side
     """
 
     problem: ScaledProblem
@@ -79,12 +78,7 @@ class Position:
     to_scores: Callable[[Array], Array] | None = None
     least: float = 0.0
     others: Callable[[ScaledProblem], tuple[RunExpectation, ...]] | None = None
-    fantasies: tuple[State, ...] = ()
-
-    @property
-    def states(self) -> tuple[State, ...]:
-        """What a decision averages over, all equally likely."""
-        return self.fantasies or (self.state,)
+    counted: float = 1.0
 
     def raw_scores(self, learned: Array) -> Array:
         """Estimated scores in the user's units.  learned: of any shape, as `state.score` has them."""
@@ -93,7 +87,7 @@ class Position:
     @property
     def stop_value(self) -> float:
         """Model units.  Before a run has finished stopping is worth the bottom of the score range: zero."""
-        return float(np.mean([incumbent_score(state) for state in self.states]))
+        return float(incumbent_score(self.state))
 
     @property
     def above(self) -> float:
@@ -118,7 +112,7 @@ def position_of(
     """Where we stand, for a decision.
 
     left:     the most that the next run may cost, besides what max_cost leaves
-    waiting:  what is running now, where the price is one of waiting
+    waiting:  what is running now, with several jobs
     asks_others:   whether other surrogates are asked as well, where the default surrogate is
     """
     left = left if max_cost is None else tightest(left, budget_left(memory, max_cost))
@@ -141,8 +135,9 @@ def position_of(
         chance = chances(problem.space, problem.controls, memory.counted)
     learned, others = memory.known.evidence, partial(expectations_of, memory, candidates)
     asked = others(problem) if asks_others else ()
-    counted_on = REALISED if asked or (_has_others(problem) and not asks_others) else 1.0
-    state = replace(state, others=asked, realised=counted_on)
+    counted = SIDE_BY_SIDE if _is_beside(memory, waiting) else 1.0
+    realised = REALISED if asked or (_has_others(problem) and not asks_others) else 1.0
+    state = replace(state, others=asked, realised=counted * realised)
     return Position(
         problem=problem if waiting is None else with_covered(problem, waiting),
         state=state,
@@ -157,7 +152,7 @@ def position_of(
         to_scores=partial(to_scores, memory.known),
         least=0.0 if learned is None else RESOLUTION * learned.misfit.total,
         others=others if asks_others else None,
-        fantasies=fantasies_of(memory, candidates, state) if running else (),
+        counted=counted,
     )
 
 
@@ -174,6 +169,14 @@ def expectations_of(memory: Memory, candidates: Candidates, problem: ScaledProbl
     made[[candidates.places[place] for place in memory.finished]] = True
     made[[candidates.places[place_of(control)] for control in pending]] = True
     return tuple(replace(found, gain=np.where(made, 0.0, found.gain)) for found in asked if found is not None)
+
+
+def _is_beside(memory: Memory, waiting: Waiting | None) -> bool:
+    """Whether a decision is one of several that are made without each other's results.
+
+    So is the last of several jobs' runs, which has nothing beside it: everybody waits for it.
+    """
+    return bool(memory.pending) or waiting is not None
 
 
 def _telling(memory: Memory) -> list[Run]:
@@ -231,14 +234,10 @@ def assessed(position: Position, policy: Assess, problem: ScaledProblem | None =
     given: dict[str, Any] = {"feasibility": position.feasibility, "last": last}
     if problem is not None and position.others is not None:  # a price is part of what they are shown
         others = position.others(problem)
-        given |= {"others": others, "realised": REALISED if others else 1.0}
-    states = [replace(state, **given) for state in position.states]
-    found = [_checked(policy(state, terms, position.asked), state.size) for state in states]
-    if len(found) == 1:
-        value, priority = found[0].value, found[0].priority
-    else:
-        value, priority = over_outcomes(found, [float(incumbent_score(state)) for state in states])
-    return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (value, priority)))
+        given |= {"others": others, "realised": position.counted * (REALISED if others else 1.0)}
+    state = replace(position.state, **given)
+    found = _checked(policy(state, terms, position.asked), state.size)
+    return Assessment(*(np.where(position.excluded, -np.inf, part) for part in (found.value, found.priority)))
 
 
 def _checked(found: object, size: int) -> Assessment:
@@ -265,8 +264,8 @@ def most_to_gain(position: Position) -> float:
     """
     if not position.problem.terms.recall or not position.state.kept.size:
         return float("inf")
-    states = [replace(state, feasibility=position.feasibility, realised=1.0) for state in position.states]
-    gains = np.mean([expected_improvement(state, position.problem.terms) for state in states], axis=0)
+    state = replace(position.state, feasibility=position.feasibility, realised=1.0)
+    gains = expected_improvement(state, position.problem.terms)
     return float(gains[~position.excluded].max(initial=0.0))
 
 

@@ -1,4 +1,4 @@
-"""Runs under way: what they may still show, and a price of waiting for them.
+"""Runs side by side: what is counted on of their gain, and a price of waiting for them.
 
 The wait for a tuning ends with its last run.  With r seconds until the runs under way are over, a run of T seconds
 adds (T - r)^+ to the wait: nothing if it ends before them, all of it if nothing else is running.  It is charged its
@@ -20,16 +20,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from autobct.belief.arrays import Array, Indices
-from autobct.tuning.decide.search import Candidates, score_moves
 from autobct.tuning.history import Decision, Run, Stop, Train
-from autobct.tuning.memory import Memory
 from autobct.tuning.units.scale import ScaledProblem
-from autobct.value.acquisition import Assessment
-from autobct.value.simulate import KEPT
-from autobct.value.state import State, keep
 
 if TYPE_CHECKING:
     from autobct.tuning.tuner import Tuner
@@ -38,58 +30,13 @@ if TYPE_CHECKING:
 PriceOf = Literal["compute", "waiting"]
 """What is paid for: all computing, or the wall clock."""
 
-FANTASIES = 16
-"""Possible outcomes of the runs under way that a decision averages over.  docs/decisions/pending.md."""
-
-DOUBTED = 0.25
-"""Quantile of what a run is worth over the possible outcomes of those under way.  docs/decisions/pending.md."""
-
-
-def outcome_draws(runs: int) -> Array:
-    """Standard normal outcomes of runs under way, each with its mirror image: the same for every decision.  (K, n)."""
-    half = np.random.default_rng(runs).standard_normal((FANTASIES // 2, runs))
-    return np.concatenate([half, -half])
-
-
-def after_outcomes(state: State, moves: Array, trained: Indices) -> tuple[State, ...]:
-    """The state after each of the possible outcomes; what other surrogates expect is the same in all of them.
-
-    moves:   by how much each run under way moves the score of each candidate, per standard normal, (n, G)
-    trained: candidates with a model, those under way included
-    """
-    made = []
-    for mean in state.score.mean + outcome_draws(len(moves)) @ moves:
-        best = trained[np.argsort(-mean[trained], kind="stable")[:KEPT]]
-        made.append(keep(replace(state, score=state.score.with_mean(mean)), best))
-    return tuple(made)
-
-
-def over_outcomes(found: Sequence[Assessment], stops: Sequence[float]) -> tuple[Array, Array]:
-    """Value and priority of every candidate over possible outcomes of the runs under way.
-
-    A run that waits for them loses nothing but time, so it is worth what it is in `DOUBTED` of the outcomes, not in the
-    mean, to which a few outcomes contribute most.  stops: value of stopping after each outcome
-    """
-    gains = np.array([one.value - stop for one, stop in zip(found, stops, strict=True)])
-    barred = np.isneginf(gains).any(axis=0)  # by the policy, e.g. beyond its horizon
-    more = np.where(barred, -np.inf, np.quantile(np.where(barred, 0.0, gains), DOUBTED, axis=0))
-    return float(np.mean(stops)) + more, np.mean([one.priority for one in found], axis=0)
-
-
-def fantasies_of(memory: Memory, candidates: Candidates, state: State) -> tuple[State, ...]:
-    """The state after each of some possible outcomes of the runs under way; none where none counts on them."""
-    problem = candidates.problem
-    if problem.prior.ensemble is None or not problem.terms.recall:
-        return ()
-    trained = np.array(
-        list(dict.fromkeys([*candidates.finished(memory), *candidates.under_way(memory)])), dtype=np.intp
-    )
-    return after_outcomes(state, score_moves(memory, candidates) @ candidates.features[0].T, trained)
+SIDE_BY_SIDE = 0.5
+"""Share of what is counted on otherwise that runs side by side are expected to gain.  docs/decisions/pending.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a decision at a price of waiting depends on besides the runs.
+    """What a decision depends on besides the runs, where several are made at once.
 
     covered:  seconds until the runs under way are expected to be over;  free: runs that may start now, at least one
     jobs:     runs at the same time; 1 where that is not known
@@ -108,19 +55,19 @@ class Waiting:
 
 
 def with_covered(problem: ScaledProblem, waiting: Waiting) -> ScaledProblem:
-    """The same for a run of which some is paid for anyway."""
-    if waiting.covered <= 0.0:
+    """The same for a run of which some is paid for anyway, where the price is one of waiting."""
+    if waiting.covered <= 0.0 or waiting.price_of == "compute":
         return problem
     covered = waiting.covered / problem.cost_scale.unit
     return replace(problem, terms=replace(problem.terms, covered=covered, least=waiting.least))
 
 
 def waiting_for(pending: Collection[tuple[float, Train]], now: float, jobs: int, price_of: PriceOf) -> Waiting | None:
-    """What is running now, as far as decisions depend on it: not with one job, nor where all computing is paid for.
+    """What is running now, with several jobs; None with one.
 
     pending: runs and the moments they started; one that is overdue may end at any moment
     """
-    if jobs == 1 or price_of == "compute":
+    if jobs == 1:
         return None
     ends = [started + train.expected_cost - now for started, train in pending]
     return Waiting(max([0.0, *ends]), max(jobs - len(pending), 1), jobs, price_of)
