@@ -590,3 +590,19 @@ def test_the_example_runs() -> None:
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
     assert "compute: " in done.stdout
     assert "waiting: " in done.stdout
+
+
+def test_an_interruption_while_runs_are_being_ended_ends_them_at_once() -> None:
+    asked: list[int] = []
+    ended = threading.Event()
+
+    def end() -> None:
+        asked.append(1)
+        if len(asked) == 1:
+            raise KeyboardInterrupt
+        ended.set()
+
+    threads: Threads[bool] = Threads(1, end=end)
+    threads.submit(0, ended.wait)
+    threads.cancel()
+    assert len(asked) == 2

@@ -49,14 +49,18 @@ class Threads(Generic[Outcome]):
     def cancel(self) -> None:
         """Hear no more."""
         self._ended = SimpleQueue()
-        if self._end is not None:
+        if self._end is None:
+            return
+        try:
             self._end()
-            for thread in self._threads:
-                try:
-                    thread.join()
-                except KeyboardInterrupt:  # a second one: no more grace
-                    self._end()
-                    thread.join()
+            self._join()
+        except KeyboardInterrupt:  # a second one, whenever it comes: no more grace
+            self._end()
+            self._join()
+
+    def _join(self) -> None:
+        for thread in self._threads:
+            thread.join()
 
     def _made(self, number: int, run: Callable[[], Outcome]) -> None:
         ended = self._ended
