@@ -80,6 +80,7 @@ def main() -> None:
     told.add_argument("--seconds", type=float, default=4.0, help="of a training, on average")
     told.add_argument("--worth", type=float, default=0.001, help="price of an average training, in score")
     told.add_argument("--seeds", type=int, default=1)
+    told.add_argument("--begin", type=int, default=0, help="the first seed")
     told.add_argument("--simulated", action="store_true", help="on a simulated clock")
     told.add_argument("--rules", nargs="+", default=["compute"], choices=RULES, help="simulated only")
     said = told.parse_args()
@@ -94,7 +95,7 @@ def main() -> None:
     )
     alone: list[tuple[Tuned, float]] = []
     for jobs, rule in ((1, "compute"), *((4, rule) for rule in said.rules)):
-        found = [tuned(price, said.seconds, jobs, seed, rule) for seed in range(said.seeds)]
+        found = [tuned(price, said.seconds, jobs, seed, rule) for seed in range(said.begin, said.begin + said.seeds)]
         captured = [(one.score - price * one.cost - least) / (most - least) for one in found]
         alone = alone or list(zip(found, captured, strict=True))
         wall, runs, score = (statistics.mean(getattr(one, name) for one in found) for name in ("wall", "runs", "score"))

@@ -14,7 +14,8 @@ import pytest
 
 import autobct
 
-HEAVY = ("optuna", "ray", "torch", "sklearn", "matplotlib", "rich", "typer", "pandas", "jinja2", "scipy.stats")
+HEAVY = ("optuna", "ray", "torch", "sklearn", "matplotlib", "rich", "typer", "pandas", "jinja2", "scipy.stats",
+         "mlflow", "tensorboard", "wandb", "joblib")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", autobct.__all__)

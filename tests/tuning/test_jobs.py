@@ -291,13 +291,31 @@ def test_interrupted_it_returns_what_there_is_and_ends_the_rest() -> None:
         until_stop(Alone(Tuner(SQUARE, price=0.01)), Interrupted([]), LoopOrder(hill, jobs=3), Listeners([]))
 
 
-def test_a_lost_worker_is_a_failed_run() -> None:
-    class Losing(Shuffled):
-        def wait(self) -> EndedRun[Any]:
-            ended = super().wait()
-            return EndedRun(ended.number, error=WorkerLostError("the worker ended")) if ended.number == 1 else ended
+class Losing(Shuffled):
+    """Loses the worker of the second run so many times."""
 
-    result = until_stop(Alone(Tuner(SQUARE, price=0.002)), Losing([]), LoopOrder(hill, jobs=2), Listeners([]))
+    times = 1
+
+    def wait(self) -> EndedRun[Any]:
+        ended = super().wait()
+        if ended.number != 1 or not self.times:
+            return ended
+        self.times -= 1
+        return EndedRun(ended.number, error=WorkerLostError("the worker ended"))
+
+
+def test_the_run_of_a_lost_worker_is_made_again() -> None:
+    told: list[str] = []
+    heard = Listeners([lambda tuner, event: told.append(event.text) if isinstance(event, autobct.Note) else None])
+    result = until_stop(Alone(Tuner(SQUARE, price=0.002)), Losing([]), LoopOrder(hill, jobs=2), heard)
+    assert all(run.error is None for run in result.history)
+    assert "Run 2: the worker ended. It is made again." in told
+
+
+def test_a_run_that_loses_its_worker_twice_has_failed() -> None:
+    executor = Losing([])
+    executor.times = 2
+    result = until_stop(Alone(Tuner(SQUARE, price=0.002)), executor, LoopOrder(hill, jobs=2), Listeners([]))
     assert [run.error for run in result.history if run.trial == 1] == ["the worker ended"]
     assert result.score > 0.85
 

@@ -118,7 +118,7 @@ class _Loop:
     """One tuning from its first decision, or a restart, to its end.
 
     running: number -> moment of the start, and the run;  cause: the last exception in a run
-    ended:   number -> seconds after which it ended
+    ended:   number -> seconds after which it ended;  lost: numbers of runs whose worker ended before they did
     """
 
     asked: Asked
@@ -130,6 +130,7 @@ class _Loop:
     running: dict[int, tuple[float, Train]] = field(default_factory=dict)
     cause: BaseException | None = None
     ended: dict[int, float] = field(default_factory=dict)
+    lost: set[int] = field(default_factory=set)
 
     @property
     def tuner(self) -> Tuner:
@@ -153,8 +154,11 @@ class _Loop:
                 return decision
             self.running[decision.trial] = (time.perf_counter(), decision)
             self.heard.tell(self.tuner, decision)
-            self.executor.submit(decision.trial, Training(self.order.train, dict(decision.params), self.order.repeats))
+            self._submit(decision)
         return None
+
+    def _submit(self, decision: Train) -> None:
+        self.executor.submit(decision.trial, Training(self.order.train, dict(decision.params), self.order.repeats))
 
     def _waiting(self) -> Waiting | None:
         return waiting_for(self.running.values(), time.perf_counter(), self.order.jobs, self.order.price_of)
@@ -167,8 +171,19 @@ class _Loop:
             self.times.waited += time.perf_counter() - began
 
     def _take(self, ended: EndedRun[tuple[OneTraining, ...]]) -> None:
-        """What came of a run; TuningError if it shows that no run will do."""
+        """What came of a run; TuningError if it shows that no run will do.
+
+        One whose worker was lost is made again once, what it has cost is charged: it need not be the parameters' doing.
+        """
         started, decision = self.running.pop(ended.number)
+        if isinstance(ended.error, WorkerLostError) and ended.number not in self.lost:
+            self.lost.add(ended.number)
+            self.asked.charge(self._cost_of_lost(decision, started))
+            self.running[ended.number] = time.perf_counter(), decision
+            made = len(self.tuner.history) - 1
+            self.heard.tell(self.tuner, Note(made, "run", f"Run {ended.number + 1}: {ended.error}. It is made again."))
+            self._submit(decision)
+            return
         outcome = self._outcome(ended, decision, started)
         try:
             run = told_run(self.asked, decision, outcome)
@@ -190,10 +205,14 @@ class _Loop:
             return _in_seconds(outcome, self.times) if self.order.price_of == "waiting" else outcome
         if not isinstance(ended.error, WorkerLostError):
             raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
+        cost = self._cost_of_lost(decision, started)
+        return Trained(cost, error=f"{ended.error}", cause=ended.error, raised=True)
+
+    def _cost_of_lost(self, decision: Train, started: float) -> float:
+        """What a run has cost until its worker was lost: its seconds, or where costs are the user's own as expected."""
         seconds = time.perf_counter() - started
         self.times.training += seconds
-        cost = decision.expected_cost if self.times.own_cost else seconds
-        return Trained(cost, error=f"{ended.error}", cause=ended.error, raised=True)
+        return decision.expected_cost if self.times.own_cost else seconds
 
     def result(self, why: str, stop: Stop | None = None) -> Result:
         """The result as of now; TuningError if no run has finished."""
