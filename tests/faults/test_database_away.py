@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 import threading
@@ -19,7 +20,7 @@ from tests.faults.work import SPACE, outcome, said, settings, start, trained, un
 
 import autobct
 from autobct import Storage, StorageError
-from autobct.integrations.storage import shared
+from autobct.integrations.storage import database, shared
 from autobct.integrations.storage.database import opened
 
 
@@ -127,6 +128,20 @@ def test_a_torn_last_page_is_refused_and_the_last_sound_copy_goes_on(tmp_path: P
         assert path.read_bytes() == torn
     shutil.copy(tmp_path / "run.db.good", path)
     assert outcome(tuned(f"sqlite:///{path}")) == outcome(undisturbed())
+
+
+def test_a_copy_is_kept_while_runs_are_made_and_never_one_of_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, copy = tmp_path / "run.db", tmp_path / "run.db.good"
+    monkeypatch.setattr(database, "_COPIED", 0.0)
+    tuned(f"sqlite:///{path}", 5)
+    with contextlib.closing(sqlite3.connect(copy)) as file:
+        assert file.execute("SELECT count(*) FROM trials WHERE state = 'COMPLETE'").fetchone() == (5,)
+    sound, size = copy.read_bytes(), path.stat().st_size
+    path.write_bytes(path.read_bytes()[: size - 4096] + b"\xff" * 4096)
+    database._keep_copy(path)
+    assert copy.read_bytes() == sound
 
 
 @pytest.mark.slow

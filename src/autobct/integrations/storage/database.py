@@ -31,6 +31,7 @@ _MAKING = 60.0  # seconds for another process to make the tables
 _BUSY = 30.0  # seconds that one statement waits for another process's
 _SERVER: dict[str, Any] = {"pool_pre_ping": True, "pool_size": 1, "max_overflow": 4}  # a server has about 100 for all
 _SAFE_COPY = ".good"
+_COPIED = 60.0  # seconds from one copy to the next
 _VERSIONS = "alembic_version"  # the table in which Optuna's migrations keep the version of the schema
 
 
@@ -158,15 +159,28 @@ def _optuna(url: sqlalchemy.URL, *, there: bool) -> RDBStorage:
         return RDBStorage(address, given, skip_compatibility_check=True, skip_table_creation=there)
 
 
+def keep_copy(engine: sqlalchemy.Engine) -> None:
+    """A sound copy of an SQLite file beside it, at most one a minute: a torn page costs what came after it."""
+    if engine.name == "sqlite":
+        path = Path(engine.url.database or "")
+        copy = path.with_name(path.name + _SAFE_COPY)
+        with contextlib.suppress(OSError):
+            if 0.0 <= time.time() - copy.stat().st_mtime < _COPIED:  # by this process or another
+                return
+        _keep_copy(path)
+
+
 def _keep_copy(path: Path) -> None:
-    """A sound copy of the file beside it; a page that is torn later costs what came after it and no more."""
+    """A copy of a file that may be damaged by now never takes the place of a sound one."""
     copy = path.with_name(path.name + _SAFE_COPY)
     draft = copy.with_name(f"{copy.name}.{os.getpid()}")
     with contextlib.suppress(OSError, sqlite3.Error):  # a full disk takes no copy, and the tuning goes on
         try:
             with contextlib.closing(sqlite3.connect(path)) as file, contextlib.closing(sqlite3.connect(draft)) as kept:
                 file.backup(kept)
-            os.replace(draft, copy)
+                sound = [row[0] for row in kept.execute("PRAGMA quick_check(1)")] == ["ok"]
+            if sound:
+                os.replace(draft, copy)
         finally:
             draft.unlink(missing_ok=True)
 

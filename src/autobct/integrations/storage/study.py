@@ -21,7 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from autobct.integrations._optuna_trials import EXPECTED_COST, STOPPED, WHY, distribution_of
 from autobct.integrations.storage.claims import CLAIM, Claim, Snapshot
-from autobct.integrations.storage.database import opened
+from autobct.integrations.storage.database import keep_copy, opened
 from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.workers import identity
 from autobct.run.journal import decision_of, encoded
@@ -100,6 +100,7 @@ class SharedStudy:
         """End a trial, in one step; UpdateFinishedTrialError if it has ended."""
         values = None if score is None else [score]
         self.patience(lambda: self.backend.set_trial_state_values(claim.trial_id, state, values))
+        keep_copy(self.engine)
 
     def claim(
         self, token: str, decision: Train, attempt: int, heard: Sequence[int], charge: float, *, mends: bool = False
