@@ -97,7 +97,7 @@ def _quiet() -> Any:
 
 
 def test_a_program_that_is_gone_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.run.session._RETRY", 0.05)
+    monkeypatch.setattr("autobct.run.retries._RETRY", 0.05)
     path, script = write_job(tmp_path), tmp_path / "train.sh"
     whole = tune(write_job(_folder(tmp_path / "whole")))
     said: list[str] = []
@@ -118,7 +118,7 @@ def test_a_program_that_is_gone_is_waited_for(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_program_that_stays_away_ends_the_tuning_and_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.run.session.WAIT", 0.1)
+    monkeypatch.setattr("autobct.run.retries.WAIT", 0.1)
     path = write_job(tmp_path, script=TRAIN + "rm train.sh\n")
     ending = tune(path)
     assert ending.stop is not None

@@ -120,7 +120,7 @@ def test_the_message_names_a_live_process(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_program_that_takes_long_without_a_limit_is_said_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.run.session.HANGING", 0.1)
+    monkeypatch.setattr("autobct.run.retries.HANGING", 0.1)
     path = write_job(tmp_path, TOML, "#!/bin/sh\nsleep 300\n")
     said: list[str] = []
     interrupts = Interrupts()
@@ -139,7 +139,7 @@ def test_a_program_that_takes_long_without_a_limit_is_said_to(tmp_path: Path, mo
 
 
 def test_one_with_a_limit_is_left_in_peace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autobct.run.session.HANGING", 0.05)
+    monkeypatch.setattr("autobct.run.retries.HANGING", 0.05)
     path = write_job(tmp_path, TOML + "[limits]\ntimeout = 0.3\nmax_runs = 1\n", "#!/bin/sh\nsleep 300\n")
     said: list[str] = []
     with opened(Job.of(path), fresh=False) as folder:

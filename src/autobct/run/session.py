@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 
@@ -14,26 +14,17 @@ from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import RESULT, Ending, Job, OpenedFolder, opened
 from autobct.run.journal import encoded, same
 from autobct.run.journal_replay import run_of
-from autobct.run.process import INTERRUPTED, LOST, NOT_STARTED, TWICE, SlowNotice
+from autobct.run.retries import Retries, hopeless
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.under_way import Waiting, waiting_for
 from autobct.tuning.history import Decision, Note, Stop, Train
 from autobct.tuning.jobs import FIRST_ALONE, EndedRun, Executor, Here, places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
-from autobct.tuning.training import the_same_again
 from autobct.tuning.units.limits import Deadline, Left
 
 FORGIVEN = ("failing", "same failure", "no score")
 """Reasons to stop that say that the params are not the cause."""
-
-HANGING = 600.0
-"""Seconds after which a run without a timeout is said to take long, and again after twice as many."""
-
-WAIT = 60.0
-"""Seconds in which a program that cannot be started may come back."""
-
-_RETRY = 1.0  # seconds between two tries to start it
 
 
 def tune_program(job: Job, heard: Listeners, *, fresh: bool = False, jobs: int = 1) -> Ending:
@@ -61,7 +52,8 @@ class Session:
         self._running: dict[int, tuple[float, Train]] = {}
         self._executor: Executor[TrialOutcome] = Here() if jobs == 1 else Threads(jobs)
         self._trainer = job.trainer(interrupts, folder.lock)
-        self._note, self._was_stopped, self._lost = folder.again.note, folder.again.stopped, set[int]()
+        self._retries = Retries(job, interrupts, self._say)
+        self._note, self._was_stopped = folder.again.note, folder.again.stopped
         told = job.settings.limits.deadline
         self._deadline = None if told is None else Deadline.of(told)
 
@@ -140,77 +132,36 @@ class Session:
         _, decision = self._running.pop(ended.number)
         if ended.outcome is None:
             raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
-        outcome = ended.outcome
-        if outcome.capped == LOST and decision.trial in self._lost:
-            outcome = replace(outcome, error=f"{TWICE}: {outcome.error}", capped=None)
+        outcome = self._retries.judged(decision, ended.outcome)
         if outcome.capped is not None:
-            return self._cut_short(decision, outcome)
+            return self._cut_short(decision, outcome, outcome.capped)
         self._journal.add("told", trial=decision.trial, **asdict(outcome), at=_now())
         run = run_of(self._tuner, decision, outcome.score, outcome.cost, outcome.error)
         self._heard.news(self._tuner, self._tuner.tell(decision, run.score, run.cost, error=run.error))
         self._wall += outcome.wall
         for note in outcome.notes:
             self._say(f"Run {run.trial + 1}: {note}.")
-        return self._hopeless(outcome)
+        return hopeless(self._tuner, outcome)
 
-    def _cut_short(self, decision: Train, outcome: TrialOutcome) -> Stop | None:
+    def _cut_short(self, decision: Train, outcome: TrialOutcome, capped: str) -> Stop | None:
         """A run that ended, not by its own fault: its cost is charged, and it is still to be made.
 
         One that was killed from outside is made again once.
         """
         self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, at=_now())
         self._tuner.charge(outcome.cost)
-        if outcome.capped == LOST:
-            self._lost.add(decision.trial)
-            number = decision.trial + 1
-            self._say(f"Run {number} was {outcome.error}, not by its own doing as far as we know: it is made again.")
+        if self._retries.is_made_again(decision, outcome):
             self._submit(decision)
             return None
-        if outcome.capped == INTERRUPTED or (outcome.capped == NOT_STARTED and self._interrupts.count):
-            return None
-        if outcome.capped == NOT_STARTED:
-            return Stop(NOT_STARTED, len(self._tuner.history), self._tuner.memory.incumbent_score)
-        stop = self._tuner.peek(Left(0.0, str(outcome.capped)))
-        assert isinstance(stop, Stop)
-        return stop
+        return self._retries.reason_to_stop(self._tuner, capped)
 
     def _submit(self, decision: Train) -> None:
-        allowance = self._allowance()
+        allowance, later = self._allowance(), partial(self._allowance, decision)
         self._running[decision.trial] = (time.perf_counter(), decision)
-        self._executor.submit(decision.trial, partial(self._trained, decision, allowance))
-
-    def _trained(self, decision: Train, allowance: Allowance) -> TrialOutcome:
-        """The outcome of a run, in the thread where it is made; one that cannot start is waited for."""
-        slow = SlowNotice(partial(self._say_waiting, decision.trial + 1), HANGING)
-        outcome = self._trainer.train(decision, allowance, slow)
-        if outcome.capped == NOT_STARTED and WAIT > 0.0:
-            self._say(f"Run {decision.trial + 1} could not be started: {outcome.error}. Trying again for {WAIT:g} s.")
-            until = time.monotonic() + WAIT
-            while outcome.capped == NOT_STARTED and time.monotonic() < until and not self._interrupts.count:
-                time.sleep(min(_RETRY, WAIT))
-                outcome = self._trainer.train(decision, self._allowance(decision), slow)
-        return outcome
+        self._executor.submit(decision.trial, partial(self._retries.made, self._trainer, decision, allowance, later))
 
     def _say(self, text: str) -> None:
         self._heard.tell(self._tuner, Note(len(self._tuner.history) - 1, "run", text))
-
-    def _say_waiting(self, number: int, seconds: float) -> None:
-        """A program may hang, and without a limit nobody would ever know."""
-        if self._job.settings.limits.timeout is None:
-            self._say(
-                f"Run {number} has been running for {seconds:.0f} s, and no timeout is set. "
-                f'If it hangs, press Ctrl-C, write timeout = "1h" under [limits] in {self._job.path}, and run the same '
-                f"command."
-            )
-
-    def _hopeless(self, outcome: TrialOutcome) -> Stop | None:
-        """The end of a tuning whose program fails for every params, as far as anybody can tell."""
-        history = self._tuner.history
-        if any(run.error is None for run in history):
-            return None
-        if outcome.fault == "output":
-            return Stop("no score", len(history), None)
-        return Stop("same failure", len(history), None) if outcome.fault and the_same_again(history) else None
 
     def _end(self, stop: Stop) -> Ending:
         before = self._was_stopped

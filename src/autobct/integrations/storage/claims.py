@@ -35,6 +35,9 @@ ERROR = "error"
 RELEASED = "autobct:released"
 """The system attribute of a run that its own worker gave up, e.g. after Ctrl-C: the cost it had; it is made again."""
 
+KILLED = "autobct:killed"
+"""The system attribute of a run whose program was killed from outside and started again: the cost it had until then."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
@@ -129,12 +132,14 @@ class ClaimReader:
         unheard, rest = sorted(self._unheard), [self._rest[slot] for slot in sorted(self._rest)]
         learned = (*self._heard.values(), *(self._unheard[slot] for slot in unheard))
         under_way = tuple(claimed.claim.decision for claimed in rest)
+        open_now = tuple(claimed for claimed in rest if not claimed.trial.state.is_finished())
+        besides = sum((_besides(claimed.trial) for claimed in open_now), self._besides)
         return Snapshot(
-            trials=Trials(learned, under_way, (float(self._besides), 0), self._mended),
+            trials=Trials(learned, under_way, (float(besides), 0), self._mended),
             made=tuple(self._running[number] for number in sorted(self._running)),
             claims=dict(self._holding),
             unheard=tuple(unheard),
-            open=tuple(claimed for claimed in rest if not claimed.trial.state.is_finished()),
+            open=open_now,
             lost=tuple(claimed for claimed in rest if claimed.trial.state.is_finished()),
             charged=(float(self._charged), self._charges),
         )
@@ -171,7 +176,7 @@ class ClaimReader:
             return
         self._running.pop(claim.number, None)
         if holds:
-            self._besides += Fraction(float(trial.system_attrs.get(RELEASED, 0.0)))
+            self._besides += _besides(trial)
         if holds and self._is_told(trial):
             self._unheard[claim.slot] = outcome_of(claimed, timed=self._timed)
             del self._rest[claim.slot]
@@ -180,6 +185,11 @@ class ClaimReader:
         if trial.state == TrialState.PRUNED:
             return not self._rerun and RELEASED not in trial.system_attrs
         return trial.state.is_finished()
+
+
+def _besides(trial: FrozenTrial) -> Fraction:
+    """What tries of a run have cost that count for nothing else."""
+    return sum((Fraction(float(trial.system_attrs.get(key, 0.0))) for key in (KILLED, RELEASED)), Fraction(0))
 
 
 def claimed_trial(trial: FrozenTrial, space: Space, problem: str) -> ClaimedTrial:

@@ -17,7 +17,7 @@ from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import RESULT, Ending, Job
 from autobct.run.journal_replay import run_of, tuner_of
-from autobct.run.process import INTERRUPTED
+from autobct.run.retries import Retries, hopeless
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.position import is_failing
 from autobct.tuning.decide.under_way import Waiting, waiting_for
@@ -74,6 +74,7 @@ class _Worker:
     def __init__(self, job: Job, worker: SharedTuner, heard: Listeners, interrupts: Interrupts, jobs: int = 1) -> None:
         self._job, self._worker, self._heard, self._interrupts, self._jobs = job, worker, heard, interrupts, jobs
         self._running: dict[int, tuple[float, Train]] = {}
+        self._retries = Retries(job, interrupts, self._note)
         self._executor: Executor[TrialOutcome] = Here() if jobs == 1 else Threads(jobs)
         told = job.settings.limits.deadline
         self._deadline = None if told is None else Deadline.of(told)
@@ -103,12 +104,15 @@ class _Worker:
             decision = self._ask()
             if isinstance(decision, Stop):
                 return decision
-            attempt = self._worker.attempt(decision)
-            job = self._job if attempt == 0 else replace(self._job, folder=self._job.folder / f"again-{attempt}")
-            train = partial(job.trainer(self._interrupts).train, decision, self._allowance())
-            self._running[decision.trial] = time.perf_counter(), decision
-            self._executor.submit(decision.trial, train)
+            self._submit(decision)
         return None
+
+    def _submit(self, decision: Train) -> None:
+        attempt = self._worker.attempt(decision)
+        job = self._job if attempt == 0 else replace(self._job, folder=self._job.folder / f"again-{attempt}")
+        trainer, allowance, later = job.trainer(self._interrupts), self._allowance(), partial(self._allowance, decision)
+        self._running[decision.trial] = time.perf_counter(), decision
+        self._executor.submit(decision.trial, partial(self._retries.made, trainer, decision, allowance, later))
 
     @property
     def _places(self) -> int:
@@ -133,38 +137,34 @@ class _Worker:
         _, decision = self._running.pop(ended.number)
         if ended.outcome is None:
             raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
-        outcome = self._told(decision, ended.outcome)
-        return None if outcome.capped == INTERRUPTED else self._reason_to_stop(outcome)
-
-    def _told(self, decision: Train, outcome: TrialOutcome) -> TrialOutcome:
-        """One run, told, or given up for another worker if it was capped and not by its own fault."""
-        if outcome.capped is not None:
-            self._worker.release(decision.trial, outcome.cost)
-            return outcome
-        self._wall, self._cost = self._wall + outcome.wall, self._cost + outcome.cost
-        run = run_of(self._worker.tuner, decision, outcome.score, outcome.cost, outcome.error)
+        outcome = self._retries.judged(decision, ended.outcome)
         try:
-            told = self._worker.tell(decision, run.score, run.cost, error=run.error)
+            if outcome.capped is not None:
+                return self._cut_short(decision, outcome, outcome.capped)
+            self._tell(decision, outcome)
         except LateError as late:
             self._note(str(late))
-            return replace(outcome, fault="")
-        self._heard.news(self._worker.tuner, told)
+            return None
+        return hopeless(self._worker.tuner, outcome)
+
+    def _cut_short(self, decision: Train, outcome: TrialOutcome, capped: str) -> Stop | None:
+        """A run that ended, not by its own fault: killed from outside it is made again here, once; else it is released.
+
+        Another worker, or the next call, makes a run that was released.
+        """
+        if not self._interrupts.count and self._retries.is_made_again(decision, outcome):
+            self._worker.lose(decision.trial, outcome.cost)
+            self._submit(decision)
+            return None
+        self._worker.release(decision.trial, outcome.cost)
+        return None if self._interrupts.count else self._retries.reason_to_stop(self._worker.tuner, capped)
+
+    def _tell(self, decision: Train, outcome: TrialOutcome) -> None:
+        self._wall, self._cost = self._wall + outcome.wall, self._cost + outcome.cost
+        run = run_of(self._worker.tuner, decision, outcome.score, outcome.cost, outcome.error)
+        self._heard.news(self._worker.tuner, self._worker.tell(decision, run.score, run.cost, error=run.error))
         for note in outcome.notes:
             self._note(f"Run {run.trial + 1}: {note}.")
-        return outcome
-
-    def _reason_to_stop(self, outcome: TrialOutcome) -> Stop | None:
-        """A cap that ended the run, or a program that fails for every params, as far as anybody can tell."""
-        tuner = self._worker.tuner
-        if outcome.capped is not None:
-            stop = tuner.peek(Left(0.0, outcome.capped))
-            assert isinstance(stop, Stop)
-            return stop
-        if not outcome.fault or any(run.error is None for run in tuner.history):
-            return None
-        if outcome.fault == "output":
-            return Stop("no score", len(tuner.history), None)
-        return Stop("same failure", len(tuner.history), None) if the_same_again(tuner.history) else None
 
     def _ended(self, stop: Stop) -> Ending:
         self._heard.tell(self._worker.tuner, stop)
@@ -185,9 +185,9 @@ class _Worker:
         """What the next run may cost until the deadline; a cost that is not time, at the pace of this worker's runs."""
         return None if self._deadline is None else self._deadline.allows(self._cost, self._wall, timed=self._timed)
 
-    def _allowance(self) -> Allowance:
-        """What the program may take while it runs."""
-        settings = self._job.settings
-        others = math.fsum(train.expected_cost for _, train in self._running.values())
-        total = self._worker.tuner.total_cost + others
+    def _allowance(self, decision: Train | None = None) -> Allowance:
+        """What the program may take while it runs, beside the others here.  decision: its own, if it is under way."""
+        settings, others = self._job.settings, [train for _, train in list(self._running.values())]
+        costs = [train.expected_cost for train in others if train is not decision]
+        total = self._worker.tuner.total_cost + math.fsum(costs)
         return Allowance.within(settings, total, self._deadline, timed=self._timed)

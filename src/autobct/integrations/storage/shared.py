@@ -16,7 +16,7 @@ from optuna.trial import TrialState
 from autobct.belief.arrays import finite_number
 from autobct.integrations._optuna_study import Follower
 from autobct.integrations._optuna_trials import COST
-from autobct.integrations.storage.claims import ERROR, RELEASED, Claim, ClaimedTrial, ClaimReader, Snapshot
+from autobct.integrations.storage.claims import ERROR, KILLED, RELEASED, Claim, ClaimedTrial, ClaimReader, Snapshot
 from autobct.integrations.storage.database import Turn
 from autobct.integrations.storage.patience import Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
@@ -111,10 +111,7 @@ class SharedTuner:
         except UpdateFinishedTrialError:
             if self._study.state(claim) == TrialState.PRUNED:
                 self._seen = self._look()
-                raise LateError(
-                    f"Run {number + 1} took longer than its worker gave signs of life and went to another worker; "
-                    f"this result is not counted."
-                ) from None  # otherwise it was this very call, and only the answer was lost
+                raise _late(number) from None  # otherwise it was this very call, and only the answer was lost
         except StorageError as away:
             outcome = f"score {run.score}" if run.error is None else f"error {run.error!r}"
             raise StorageError(f"{away}; run {number + 1} ({outcome}, cost {run.cost}) is not stored") from None
@@ -139,6 +136,18 @@ class SharedTuner:
             return
         finally:
             _HELD.discard(claim.token)
+
+    def lose(self, trial: int, cost: float) -> None:
+        """Count the cost of a try that was killed from outside; the run stays here, or LateError as `tell`."""
+        claim = self._mine[trial]
+        try:
+            self._study.set_attr(claim, KILLED, float(cost))
+        except UpdateFinishedTrialError:
+            del self._mine[trial]
+            self._heart.finish(claim.trial_id)
+            _HELD.discard(claim.token)
+            raise _late(trial) from None
+        self._seen = self._look()
 
     def start(self) -> None:
         """Begin to give signs of life."""
@@ -229,6 +238,13 @@ class SharedTuner:
             raise Interrupted
         time.sleep(seconds)
         self.waited += seconds
+
+
+def _late(trial: int) -> LateError:
+    return LateError(
+        f"Run {trial + 1} took longer than its worker gave signs of life and went to another worker; "
+        f"this result is not counted."
+    )
 
 
 def _forgiving(tuner: Tuner) -> str:
