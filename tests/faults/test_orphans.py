@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from tests.run.cases import TOML, TRAIN, told, tune, write_job
 
+from autobct import Storage
+from autobct.integrations.storage.program import tune_program_together
 from autobct.run import processes
 from autobct.run.interrupts import Interrupts
 from autobct.run.job import Job, opened
@@ -76,27 +78,48 @@ def test_the_death_of_the_keeper_ends_what_hides_from_it(tmp_path: Path) -> None
     assert not any(map(alive, running))
 
 
-@linux
-def test_a_resume_ends_what_outlived_tuner_and_keeper(tmp_path: Path) -> None:
-    path = write_job(
-        tmp_path, script=HIDDEN + TRAIN.partition("x=$1 ")[2].join(["", ""]) + TRAIN.replace("#!/bin/sh", "")
-    )
+def orphans(path: Path, *options: str) -> list[int]:
+    """What a command has left running that was killed together with its keepers."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(
-        [sys.executable, "-m", "autobct", "run", str(path)], env=environment, stdout=subprocess.DEVNULL
-    ) as process:
-        running = pids(tmp_path, 2)
+    command = [sys.executable, "-m", "autobct", "run", str(path), *options]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        running = pids(path.parent, 2)
         keeper = keepers(process.pid)
         os.kill(process.pid, signal.SIGSTOP)  # so that it cannot notice
         for each in keeper:
             os.kill(each, signal.SIGKILL)
         process.kill()
     assert any(map(alive, running))
+    return running
+
+
+@linux
+def test_a_resume_ends_what_outlived_tuner_and_keeper(tmp_path: Path) -> None:
+    path = write_job(
+        tmp_path, script=HIDDEN + TRAIN.partition("x=$1 ")[2].join(["", ""]) + TRAIN.replace("#!/bin/sh", "")
+    )
+    running = orphans(path)
     ending = tune(path)
     assert not any(map(alive, running))
     assert ending.code == 0
     trials = [run["trial"] for run in told(tmp_path / "tune.run")]
     assert trials == list(range(len(trials)))
+
+
+@linux
+def test_so_does_a_worker_on_the_same_database(tmp_path: Path) -> None:
+    path, address = write_job(tmp_path, script=HIDDEN + TRAIN.replace("#!/bin/sh", "")), f"sqlite:///{tmp_path}/run.db"
+    running = orphans(path, "--storage", address, "--study", "one")
+    try:
+        left: list[int] = []
+        heard = Listeners([lambda _, event: left.extend(filter(alive, running))])  # none when the run is begun again
+        ending = tune_program_together(Job.of(path), Storage(address, study="one"), heard)
+        assert ending.code == 0
+        assert [run.trial for run in ending.tuner.history] == list(range(len(ending.tuner.history)))
+        assert not left
+    finally:
+        for pid in filter(alive, running):
+            os.kill(pid, signal.SIGKILL)
 
 
 @linux

@@ -15,7 +15,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 import autobct
 from autobct.integrations._optuna_trials import COST
-from autobct.integrations.storage.claims import CLAIM, ERROR, RELEASED, ClaimReader, Snapshot
+from autobct.integrations.storage.claims import BEAT, CLAIM, ERROR, KILLED, RELEASED, ClaimReader, Snapshot
 from autobct.run.journal import encoded
 from autobct.tuning.space.space import Space
 
@@ -46,6 +46,8 @@ class Study:
             self.claim(seen.next_slot, 0, seen.unheard)
             if self.draw.random() < 0.2:  # somebody else at the same moment
                 self.claim(seen.next_slot, 0, seen.unheard)
+        elif seen.open and self.draw.random() < 0.1:  # its program was killed from outside and is started again
+            self.trials[self.draw.choice(seen.open).trial.number].system_attrs[KILLED] = 0.7
         elif seen.made:
             self.end(self.draw.choice(seen.made).trial.number)
 
@@ -113,8 +115,8 @@ def at_once(trials: list[FrozenTrial]) -> list[Any]:
         for slot, trial in outcomes
     ]
     charges = [data[n]["charge"] for n in first.values() if data[n]["charge"]]
-    released = math.fsum(trials[n].system_attrs.get(RELEASED, 0.0) for n in first.values())
-    return [runs, states, holding, unheard, (released, 0), (math.fsum(charges), len(charges)), ()]
+    besides = math.fsum(trials[n].system_attrs.get(key, 0.0) for n in first.values() for key in (RELEASED, KILLED))
+    return [runs, states, holding, unheard, (besides, 0), (math.fsum(charges), len(charges)), ()]
 
 
 def _control(trial: FrozenTrial) -> list[float]:
@@ -128,6 +130,16 @@ def test_read_step_by_step_is_read_at_once() -> None:
             study.step()
             assert told(study.look()) == told(whole.read(study.trials)) == at_once(study.trials)
         assert len(study.look().trials.runs) > 20
+
+
+def test_time_until_a_program_was_killed_is_no_cost_of_the_run_whose_worker_died() -> None:
+    study = Study(1)
+    study.claim(0, 0, ())
+    study.trials[0].system_attrs.update({BEAT: {"count": 2, "seconds": 9.0}, KILLED: 5.0})
+    study.trials[0].state = TrialState.PRUNED
+    seen = ClaimReader(SPACE, "p", rerun=False, timed=True).read(study.trials)
+    assert [run.cost for run in seen.trials.runs] == [4.0]
+    assert seen.trials.outside == (5.0, 0)
 
 
 def test_few_trials_are_read_again() -> None:

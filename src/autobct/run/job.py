@@ -61,9 +61,9 @@ class Job:
         """Where the program runs; a relative one is as seen from the TOML file."""
         return (self.path.absolute().parent / self.settings.program.directory).resolve()
 
-    def trainer(self, interrupts: Interrupts | None = None, lock: Lock | None = None) -> Trainer:
+    def trainer(self, interrupts: Interrupts | None = None, lock: Lock | None = None, *, mark: str = "") -> Trainer:
         """What runs the program."""
-        return Trainer(self.settings, self.directory, self.folder, interrupts, lock)
+        return Trainer(self.settings, self.directory, self.folder, interrupts, lock, mark=mark)
 
     def _check_program(self) -> None:
         """A program that is not there is a slip in the file, not a failed run."""

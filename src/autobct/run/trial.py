@@ -88,7 +88,7 @@ class Trainer:
     """Runs the program of some settings.
 
     directory:  where the program runs;  folder: where its output is kept
-    lock:       of that folder;  interrupts: as in `run_program`
+    lock:       of that folder;  interrupts, mark: as in `run_program`; a lock has a mark of its own
     """
 
     def __init__(
@@ -98,9 +98,11 @@ class Trainer:
         folder: Path,
         interrupts: Interrupts | None = None,
         lock: Lock | None = None,
+        *,
+        mark: str = "",
     ) -> None:
         self._settings, self._directory, self._folder = settings, directory, folder
-        self._kept: dict[str, Any] = {"interrupts": interrupts}
+        self._kept: dict[str, Any] = {"interrupts": interrupts, "mark": mark}
         if lock is not None:
             self._kept |= {"hold": lock.descriptor, "mark": lock.mark}
 

@@ -227,7 +227,8 @@ def outcome_of(claimed: ClaimedTrial, *, timed: bool) -> Run:
     trial, decision = claimed.trial, claimed.claim.decision
     if trial.state == TrialState.PRUNED:
         seconds = float(trial.system_attrs.get(BEAT, {}).get("seconds", 0.0))
-        cost = seconds if timed else decision.expected_cost
+        killed = float(trial.system_attrs.get(KILLED, 0.0))  # is charged already
+        cost = max(seconds - killed, 0.0) if timed else decision.expected_cost
         return with_outcome(decision, None, cost, f"its worker on {claimed.worker.get('host')} died")
     cost = float(trial.user_attrs[COST])
     if trial.state == TrialState.COMPLETE and trial.values:

@@ -17,6 +17,8 @@ from autobct.run.executors import Threads
 from autobct.run.interrupts import Interrupts, interruptible
 from autobct.run.job import RESULT, Ending, Job
 from autobct.run.journal_replay import run_of, tuner_of
+from autobct.run.process import GRACE
+from autobct.run.processes import end_all, marked
 from autobct.run.retries import Retries, hopeless
 from autobct.run.trial import Allowance, TrialOutcome
 from autobct.tuning.decide.position import is_failing
@@ -45,6 +47,7 @@ def tune_program_together(job: Job, storage: Storage, heard: Listeners, *, jobs:
                 settings=defining(job),
                 hurried=lambda: interrupts.count > 0,
                 gave_up=_gave_up,
+                end_orphans=lambda token: end_all(lambda: marked(f"{token}:"), GRACE),
                 say=lambda note: None,  # said with all other news
             )
             with together as worker:
@@ -110,7 +113,8 @@ class _Worker:
     def _submit(self, decision: Train) -> None:
         attempt = self._worker.attempt(decision)
         job = self._job if attempt == 0 else replace(self._job, folder=self._job.folder / f"again-{attempt}")
-        trainer, allowance, later = job.trainer(self._interrupts), self._allowance(), partial(self._allowance, decision)
+        trainer = job.trainer(self._interrupts, mark=self._worker.token(decision))
+        allowance, later = self._allowance(), partial(self._allowance, decision)
         self._running[decision.trial] = time.perf_counter(), decision
         self._executor.submit(decision.trial, partial(self._retries.made, trainer, decision, allowance, later))
 

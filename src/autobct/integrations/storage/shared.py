@@ -54,8 +54,10 @@ class SharedTuner:
         reader: ClaimReader,
         hurried: Callable[[], bool],
         gave_up: Callable[[Tuner], bool],
+        end_orphans: Callable[[str], object],
     ) -> None:
         self._study, self._reader, self._hurried, self._gave_up = study, reader, hurried, gave_up
+        self._end_orphans = end_orphans
         self._limits = {"max_runs": start.limits.max_runs, "max_cost": start.limits.max_cost}
         self._follower = Follower(start, start.memory.problem.space)
         grace = study.storage.grace
@@ -76,6 +78,10 @@ class SharedTuner:
     def attempt(self, decision: Train) -> int:
         """How often this run was begun before and given up."""
         return self._mine[decision.trial].attempt
+
+    def token(self, decision: Train) -> str:
+        """By which this worker's claim to a run is known."""
+        return self._mine[decision.trial].token
 
     def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """The next run for this worker, or to stop.
@@ -224,6 +230,8 @@ class SharedTuner:
         mine = {claim.number for claim in self._mine.values()}
         dead = [claimed for claimed in seen.open if claimed.claim.number not in mine and self._is_dead(claimed)]
         for claimed in dead:
+            if is_gone(claimed.worker):
+                self._end_orphans(claimed.claim.token)
             with contextlib.suppress(UpdateFinishedTrialError):  # it was there after all, or another was faster
                 self._study.finish(claimed.claim, TrialState.PRUNED)
         return self._look() if dead else seen
@@ -260,6 +268,7 @@ def shared(
     settings: Mapping[str, Any] | None = None,
     hurried: Callable[[], bool] = lambda: False,
     gave_up: Callable[[Tuner], bool] = lambda tuner: is_failing(tuner.memory),
+    end_orphans: Callable[[str], object] = lambda token: None,
     say: Callable[[str], object] = lambda note: warnings.warn(note, RuntimeWarning, stacklevel=4),
 ) -> Iterator[SharedTuner]:
     """Work on a tuning in a database, from its start or from where it is.
@@ -267,6 +276,7 @@ def shared(
     tuner:    a new one;  settings: what makes it this problem and no other, by default what the tuner says
     hurried:  true when this worker is to end: it waits for nothing any more
     gave_up:  whether failures have ended the tuning; another call goes on, and they are not held against their params
+    end_orphans: ends what a worker that died on this machine has left running, by the token of its claim
     say:      hears what there is to say of earlier calls
     """
     if tuner.history or tuner.under_way:
@@ -280,7 +290,7 @@ def shared(
             rerun=storage.on_crash == "rerun",
             timed=bool(tuner.memory.problem.price.unit),
         )
-        worker = SharedTuner(study, tuner, reader, hurried, gave_up)
+        worker = SharedTuner(study, tuner, reader, hurried, gave_up, end_orphans)
         for note in worker.notes:
             say(note)
         worker.start()
