@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -65,11 +66,18 @@ def run(
         str | None, typer.Option(metavar="NAME", help="Name of the tuning in the database.  [default: FILE's]")
     ] = None,
     on_crash: Annotated[
-        str, typer.Option(metavar="rerun|fail", help="What becomes of a run whose worker died: made again, or failed.")
+        str,
+        typer.Option(
+            metavar="rerun|fail",
+            help="What becomes of a run whose worker died: made again, or failed (in a database only).",
+        ),
     ] = "rerun",
     grace: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Silence after which a worker is taken for dead.")
-    ] = 60.0,
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Silence after which a worker of a database is taken for dead.  [default: 60]"
+        ),
+    ] = None,
 ) -> None:
     """Tune any program until another run is not worth its price, or continue an interrupted tuning."""
     if os.name != "posix":
@@ -77,13 +85,14 @@ def run(
     with _one_sentence():
         from autobct.run.job import Job
 
+        _check_options(storage, study, on_crash, grace, fresh=fresh)
+        where = None if storage is None else _storage(storage, study or path.stem, on_crash, grace or 60.0)
         job = Job.of(path, folder)
-        if storage is not None and not dry_run:
-            where = _storage(storage, study or path.stem, on_crash, grace, fresh=fresh)
+        if dry_run:
+            _foretell(job, where)
+        elif where is not None:
             ending = _tuned_together(job, where, quiet=quiet, jobs=_number(jobs))
             _finish(job, ending, quiet=quiet, where=where.shown)
-        elif dry_run:
-            _foretell(job)
         else:
             _finish(job, _tuned(job, fresh=fresh, quiet=quiet, jobs=_number(jobs)), quiet=quiet)
 
@@ -120,8 +129,8 @@ def repair(
         typer.echo(str(repaired(folder_of(folder) if folder.suffix == ".toml" else folder)))
 
 
-def _foretell(job: Job) -> None:
-    """The forecast, and the next command; nothing is run, nothing is written."""
+def _foretell(job: Job, where: Storage | None) -> None:
+    """The forecast, and the next command; nothing is run, nothing is written, and no database is opened."""
     from autobct.run.job import standing
     from autobct.tuning.history import Train
     from autobct.tuning.units.limits import Deadline, Left
@@ -134,7 +143,10 @@ def _foretell(job: Job) -> None:
     say(decision.why)
     if isinstance(decision, Train):
         say(f"In {job.directory} it would run:\n  {job.trainer().command_line(decision)}")
-    say(f"The results would be stored in {job.folder}.")
+    if where is None:
+        say(f"The results would be stored in {job.folder}.")
+    else:
+        say(f"The results would be stored in {where.shown}. Runs that are already there are not in this forecast.")
 
 
 def _number(jobs: int) -> int:
@@ -153,14 +165,30 @@ def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int) -> Ending:
     return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh, jobs=jobs)
 
 
-def _storage(address: str, study: str, on_crash: str, grace: float, *, fresh: bool) -> Storage:
+def _check_options(address: str | None, study: str | None, on_crash: str, grace: float | None, *, fresh: bool) -> None:
+    """Refuse a wrong value, and what would have no effect: in a folder or in a database."""
+    from autobct.tuning.storage import StorageError
+
+    if on_crash not in ("rerun", "fail"):
+        raise StorageError(f"--on-crash must be 'rerun' or 'fail', got {on_crash!r}")
+    if grace is not None and not 0.0 < grace < math.inf:
+        raise StorageError(f"--grace must be positive, got {grace:g}; write seconds, e.g. 60")
+    if study is not None and not study.strip():
+        raise StorageError("--study must be a name, got an empty one")
+    if address is not None and fresh:
+        raise StorageError("--fresh is for a folder; in a database start over with another name: --study NAME")
+    given = {"--study": study is not None, "--on-crash fail": on_crash == "fail", "--grace": grace is not None}
+    if address is None and any(given.values()):
+        options = " and ".join(option for option in given if given[option])
+        raise StorageError(f"give {options} only with --storage; in a folder, a run that was cut short is made again")
+
+
+def _storage(address: str, study: str, on_crash: str, grace: float) -> Storage:
     from autobct.tuning.storage import Storage, StorageError
 
-    if fresh:
-        raise StorageError("--fresh is for a folder; in a database start over with another name: --study NAME")
-    found = Storage(address, study, on_crash, grace)  # type: ignore[arg-type]  # checked there
+    found = Storage(address, study, on_crash, grace)  # type: ignore[arg-type]  # checked before
     if not found.is_database:
-        raise StorageError(f"--storage {address!r} is not the address of a database; give a folder with --dir")
+        raise StorageError(f"--storage {found.shown!r} is not the address of a database; give a folder with --dir")
     return found
 
 
@@ -228,11 +256,13 @@ def report(
     """Write a report on a tuning as one HTML page: the result, the reasons, charts and all runs."""
     from autobct.report.page import check_page_path, write_recorded
     from autobct.run import read_run
-    from autobct.tuning.storage import masked
+    from autobct.tuning.storage import check_address, masked
 
     try:
         if out is not None:
             check_page_path(out)
+        if not os.path.exists(run):
+            check_address(run)  # one with a typo is refused with its password masked
         recorded = _from_database(run, study) if "://" in run else read_run(Path(run))
         path = out or recorded.path.with_suffix(".html")
         write_recorded(recorded, path)

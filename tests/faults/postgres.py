@@ -43,7 +43,11 @@ def missing() -> str:
         import psycopg as psycopg
     except ImportError:
         return "psycopg is not installed"
-    return "" if binaries() is not None else "PostgreSQL is not installed"
+    if binaries() is None:
+        return "PostgreSQL is not installed"
+    if os.getuid() == 0 and ordinary_user() is None:
+        return "PostgreSQL refuses to run as root, and there is no user postgres or nobody"
+    return ""
 
 
 @dataclass

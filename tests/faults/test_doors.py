@@ -124,6 +124,9 @@ def test_a_run_of_another_tuner_is_refused() -> None:
     others = (
         autobct.Tuner({"x": autobct.Float(5, 9)}, price=0.01).ask(),
         autobct.Tuner({"y": autobct.Float(0, 1)}, price=1).ask(),
+        autobct.Tuner(SPACE, price=0.02).ask(),
+        autobct.Tuner(SPACE, price=0.01, cost_range=(1, 9)).ask(),
+        autobct.Tuner(SPACE, price=0.01, score_range=(0, 5)).ask(),
     )
     for other in others:
         assert isinstance(other, autobct.Train)

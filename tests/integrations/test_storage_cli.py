@@ -114,7 +114,17 @@ def test_an_interrupted_command_gives_its_run_back_at_once(tmp_path: Path) -> No
         (["--storage", "./folder"], "give a folder with --dir"),
         (["--storage", "sqlite:///{}/run.db", "--fresh"], "--study NAME"),
         (["--storage", "sqlite:///{}/run.db", "--jobs", "0"], "--jobs must be at least 1, or -1 for one per core"),
-        (["--storage", "sqlite:///{}/run.db", "--on-crash", "what"], "on_crash must be 'rerun' or 'fail'"),
+        (["--storage", "sqlite:///{}/run.db", "--on-crash", "what"], "--on-crash must be 'rerun' or 'fail'"),
+        (["--storage", "sqlite:///{}/run.db", "--grace", "-5"], "--grace must be positive, got -5"),
+        (["--storage", "sqlite:///{}/run.db", "--grace", "nan"], "--grace must be positive, got nan"),
+        (["--storage", "sqlite:///{}/run.db", "--study", " "], "--study must be a name"),
+        (["--storage", "nonsense://x", "--dry-run"], "'nonsense' is no kind of database"),
+        (["--storage", "./folder", "--dry-run"], "give a folder with --dir"),
+        (["--on-crash", "bogus"], "--on-crash must be 'rerun' or 'fail', got 'bogus'"),
+        (["--on-crash", "bogus", "--dry-run"], "--on-crash must be 'rerun' or 'fail', got 'bogus'"),
+        (["--on-crash", "fail"], "give --on-crash fail only with --storage"),
+        (["--grace", "-5", "--study", "s"], "--grace must be positive, got -5"),
+        (["--grace", "5", "--study", "s"], "give --study and --grace only with --storage"),
         (["--storage", "sqlite:///{}/run.db", "--study", "mine"], "is of another problem: price differs"),
     ],
 )
@@ -127,3 +137,26 @@ def test_the_command_says_what_is_wrong_and_exits_with_2(options: list[str], sen
     found = run(app, ["run", str(path), *(option.format(tmp_path) for option in options)])
     assert (found.exit_code, sentence in found.stderr) == (2, True), found.output
     assert len(found.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["my_user:secret-word@host/db", "postgresql//me:secret-word@host/db", "sqlite://me:secret-word@host/x.db"],
+)
+@pytest.mark.parametrize("command", ["run", "run --dry-run", "report"])
+def test_no_command_prints_a_password(command: str, address: str, tmp_path: Path) -> None:
+    path = written(tmp_path)
+    words = ["report", address] if command == "report" else [*command.split(), str(path), "--storage", address]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 2, found.output
+    assert "***" in found.output
+    assert "secret-word" not in found.output
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["train.py", "tune.toml"]
+
+
+def test_looking_ahead_names_the_database_and_leaves_it_alone(tmp_path: Path) -> None:
+    path, address = written(tmp_path), f"sqlite:///{tmp_path}/run.db"
+    found = CliRunner().invoke(app, ["run", str(path), "--storage", address, "--dry-run"])
+    assert found.exit_code == 0, found.output
+    assert f"would be stored in {address}. Runs that are already there" in " ".join(found.output.split())
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["train.py", "tune.toml"]

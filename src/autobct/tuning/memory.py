@@ -234,7 +234,7 @@ def run_told(memory: Memory, trial: Train | int, score: float | None, cost: floa
         raise ValueError(f"trial {number!r} is not under way; call tell() once for each trial that ask() returned")
     if isinstance(trial, Train) and not _is_same(trial, memory.pending[number]):
         raise ValueError(
-            f"trial {number} of this tuner has other params; tell() a Train to the tuner whose ask() returned it"
+            f"trial {number} of this tuner has other params or costs; tell() a Train to the tuner whose ask() gave it"
         )
     if (score is None) == (error is None):
         raise ValueError(f"tell either a score or an error; {_TELL}")
@@ -270,8 +270,10 @@ def _is_finite(belief: Belief) -> bool:
 
 
 def _is_same(one: Train, other: Train) -> bool:
-    """Whether two are the same run of the same space."""
-    return one is other or (np.array_equal(one.control, other.control) and _same_params(one.params, other.params))
+    """Whether two are the same run of the same problem; what it costs may be rounded, e.g. on another machine."""
+    costs, others = ([train.expected_cost, train.price_of_run, train.overhead] for train in (one, other))
+    same = np.array_equal(one.control, other.control) and _same_params(one.params, other.params)
+    return one is other or (same and np.allclose(costs, others, rtol=1e-6, atol=0.0, equal_nan=True))
 
 
 def _same_params(one: Mapping[str, object], other: Mapping[str, object]) -> bool:

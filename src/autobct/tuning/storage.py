@@ -13,9 +13,23 @@ OnCrash = Literal["rerun", "fail"]
 
 _SCHEMES = ("sqlite", "postgresql")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters or more: C: is a drive
-_SECRET = re.compile(r"(?i)([?&;](?:password|passwd|pwd|sslpassword|secret|token)=)[^&;#\s]*")
+_NAMES = "sqlite3?|postgres(?:ql)?|pgsql|mysql|mariadb|mssql|oracle|mongodb|redis|duckdb|jdbc"
+_NEARLY = re.compile(rf"(?is)\s*({_NAMES})(?:\+\w+)?(?![\w-])(?=.*(?://|[:;]))\s*[:;]*")  # sqlite-runs is a folder
+_LOGIN = re.compile(r"\s*(?:(?:[A-Za-z][\w+.-]*\W?)?//+)?(?:[^/\\:@]{2,}:|[^/\\:@]:(?![/\\]))[^@]*@.")
+_KEYWORDS = re.compile(
+    r"(?is)\s*(?:host|hostaddr|port|user|dbname)\s*=\s*\S*\s+\w+\s*="
+    r"|.*(?<![a-z0-9])(?:pg|ssl)?passw(?:or)?d\s*="
+)
+_SECRET = re.compile(
+    r"(?i)((?<![A-Za-z0-9])(?:(?:pg|ssl)?password|passwd|pwd|secret|token)\s*=\s*)"
+    r"('(?:[^'\\]|\\.)*'?|\"(?:[^\"\\]|\\.)*\"?|[^&;#\s]*)"
+)
+_HEAD = re.compile(rf"(?i)\s*(?:(?:[a-z][\w+.-]*)?\W?//|(?:{_NAMES})[:;])?")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_PATH = re.compile(r"\.{0,2}/(?!/)|~|\\|[A-Za-z]:[\\/]")  # whoever writes it so means a folder
 _PORT = re.compile(r"\d*(?:[/?#]|$)")
 _EXAMPLES = "write e.g. 'sqlite:///run.db', 'postgresql://user@host/database', or a folder, './my-tuning'"
+_SERVER = "write 'postgresql://user@host/database'"
 
 
 class StorageError(ValueError):
@@ -89,6 +103,7 @@ def check_address(address: str) -> None:
     if found is None:
         if "://" in address:
             raise StorageError(f"storage {masked(address)!r} is not an address; {_EXAMPLES}")
+        _check_folder(address)
         return
     scheme, rest = found[1].partition("+")[0], address[found.end() :]
     if scheme not in _SCHEMES:
@@ -96,30 +111,56 @@ def check_address(address: str) -> None:
     if scheme == "sqlite":
         _check_sqlite(address, rest)
     elif not re.match(r"//[^/]", rest):
-        raise StorageError(f"storage {masked(address)!r} has no host; write 'postgresql://user@host/database'")
+        raise StorageError(f"storage {masked(address)!r} has no host; {_SERVER}")
 
 
 def _check_sqlite(address: str, rest: str) -> None:
-    file = rest.lstrip("/")
-    if file.partition("?")[0] in ("", ":memory:"):
-        raise StorageError(f"storage {address!r} names no file, so nothing would be kept; write 'sqlite:///run.db'")
+    shown = masked(address)
+    if rest.lstrip("/").partition("?")[0] in ("", ":memory:"):
+        raise StorageError(f"storage {shown!r} names no file, so nothing would be kept; write 'sqlite:///run.db'")
     if not rest.startswith("///"):
-        raise StorageError(f"storage {address!r} is not an address; write 'sqlite:///{file}', with three slashes")
+        raise StorageError(f"storage {shown!r} is not an address; write {_sqlite(rest)!r}, with three slashes")
+
+
+def _check_folder(address: str) -> None:
+    """Refuse a folder that is an address with a typo: it would be made, perhaps with a password for its name."""
+    nearly = _NEARLY.match(address)
+    if _PATH.match(address) or not (nearly or _LOGIN.match(address) or _KEYWORDS.match(address)):
+        return
+    name = "" if nearly is None else nearly[1].lower()
+    if nearly is not None and name.startswith("sqlite"):
+        right = f"write {_sqlite(address[nearly.end() :])!r}, or './' before the name of a folder"
+    elif name and not name.startswith(("postgres", "pgsql")):
+        right = f"{name!r} is no kind of database here; {_EXAMPLES}"
+    else:
+        right = f"{_SERVER}, or './' before the name of a folder"
+    raise StorageError(f"storage {masked(address)!r} is not an address; {right}")
+
+
+def _sqlite(rest: str) -> str:
+    """The address that was probably meant.  rest: what follows the scheme"""
+    file = rest[3:] if rest.startswith("////") else rest.lstrip("/")
+    return f"sqlite:///{'run.db' if not file or _LOGIN.match(file) else masked(file)}"
 
 
 def masked(address: str) -> str:
     """An address, right or wrong, with *** for whatever may be a password."""
-    head, slashes, rest = address.partition("//")
-    if not slashes:
-        head, rest = "", address
-    if "@" in rest:
-        before, _, after = rest.rpartition("@")
-        user, colon, _ = before.partition(":")
-        rest = f"{user}:***@{after}" if colon else rest
-    elif slashes and ":" in rest:
-        host, _, after = rest.partition(":")
-        rest = rest if _PORT.match(after) or "/" in host else f"{host}:***"
-    return _SECRET.sub(r"\1***", f"{head}{slashes}{rest}")
+    first, last = _password(address)
+    shown = address if first == last else f"{address[:first]}***{address[last:]}"
+    return _SECRET.sub(r"\1***", shown)
+
+
+def _password(address: str) -> tuple[int, int]:
+    """Where the password after a user's name begins and ends; twice the same place if there is none."""
+    head = _HEAD.match(address)
+    start = 0 if head is None else head.end()
+    at, colon = address.rfind("@"), address.find(":", start)
+    if at >= start:
+        return (colon + 1, at) if 0 <= colon < at and not _DRIVE.match(address) else (0, 0)
+    host, after = address[start:colon], address[colon + 1 :]
+    if start == 0 or colon < 0 or "/" in host or _PORT.match(after) or _DRIVE.match(address, start):
+        return 0, 0
+    return colon + 1, len(address)
 
 
 def without_secrets(text: str, address: str) -> str:
@@ -133,8 +174,7 @@ def without_secrets(text: str, address: str) -> str:
 def _secrets(address: str) -> list[str]:
     from urllib.parse import unquote, unquote_plus
 
-    rest = address.partition("//")[2]
-    found = [rest.rpartition("@")[0].partition(":")[2]] if "@" in rest else []
-    found += [match[0].partition("=")[2] for match in _SECRET.finditer(address)]
+    first, last = _password(address)
+    found = [address[first:last], *(match[2].strip("'\"") for match in _SECRET.finditer(address))]
     spelled = {form for secret in found for form in (secret, unquote(secret), unquote_plus(secret)) if len(form) > 2}
     return sorted(spelled, key=len, reverse=True)

@@ -23,7 +23,7 @@ from optuna.storages import RDBStorage
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from autobct.integrations.storage.patience import Patience
-from autobct.tuning.storage import Storage, StorageError, without_secrets
+from autobct.tuning.storage import Storage, StorageError, masked, without_secrets
 
 _INSTALL = "pip install 'autobct[storage]'"
 _OPENING = 10.0  # seconds for a database that does not answer at all
@@ -55,7 +55,7 @@ def existing(storage: Storage) -> RDBStorage:
         if not path.is_file():
             raise StorageError(f"there is no database {storage.shown!r}")
         if not os.access(path, os.R_OK):
-            raise StorageError(f"storage {storage.shown!r}: no permission to read {str(path)!r}")
+            raise StorageError(f"storage {storage.shown!r}: no permission to read {masked(str(path))!r}")
         _check_sound(storage, path)
     return Patience(storage, min(_OPENING, storage.patience))(lambda: _made(storage, url, make=False))
 
@@ -80,15 +80,15 @@ def _url(storage: Storage) -> sqlalchemy.URL:
 def _check_file(storage: Storage, path: Path) -> None:
     """A file that can be written and is sound, or a folder in which one can be made."""
     if not path.parent.is_dir():
-        raise StorageError(f"storage {storage.shown!r}: there is no folder {str(path.parent)!r}")
+        raise StorageError(f"storage {storage.shown!r}: there is no folder {masked(str(path.parent))!r}")
     if not path.exists():
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise StorageError(f"storage {storage.shown!r}: no permission to write in {str(path.parent)!r}")
+            raise StorageError(f"storage {storage.shown!r}: no permission to write in {masked(str(path.parent))!r}")
         return
     if not path.is_file():
-        raise StorageError(f"storage {storage.shown!r}: {str(path)!r} is not a file")
+        raise StorageError(f"storage {storage.shown!r}: {masked(str(path))!r} is not a file")
     if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.parent, os.W_OK | os.X_OK):
-        raise StorageError(f"storage {storage.shown!r}: no permission to write {str(path)!r} and beside it")
+        raise StorageError(f"storage {storage.shown!r}: no permission to write {masked(str(path))!r} and beside it")
     _check_sound(storage, path)
 
 
@@ -104,7 +104,7 @@ def _check_sound(storage: Storage, path: Path) -> None:
         said = [str(error)]
     if said != ["ok"]:
         copy = path.with_name(path.name + _SAFE_COPY)
-        there = f"the last sound copy is {str(copy)!r}" if copy.exists() else "restore a copy of it"
+        there = f"the last sound copy is {masked(str(copy))!r}" if copy.exists() else "restore a copy of it"
         raise StorageError(f"the database {storage.shown!r} is damaged, {said[0].splitlines()[-1]}; {there}")
 
 
