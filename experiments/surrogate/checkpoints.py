@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from model import Network
 
 from autobct.maps.container import pack, unpack
 
 if TYPE_CHECKING:
-    from model import Network
     from train import Pupil
 
 
@@ -53,8 +53,6 @@ def ship(file: Path, network: Network, notes: dict[str, str]) -> None:
 
 def shipped(file: Path) -> Network:
     """The network of a file that was shipped, to be judged in torch."""
-    from model import Network
-
     weights, notes = unpack(file.read_bytes())
     network = Network(**{key: int(notes[key]) for key in ("width", "layers", "heads", "hidden")})
     network.load_state_dict({name: torch.from_numpy(array.astype(np.float32)) for name, array in weights.items()})

@@ -177,8 +177,7 @@ def piece(job: tuple[int, float, tuple[str, ...]]) -> dict[str, Any] | None:
         try:
             task = Live(rng, algorithm)
             held = np.zeros(len(task.space), dtype=bool)
-            start = start_of(task.space, rng) if rng.random() < 0.6 else None
-            trail = Trail(task, rng, held, np.zeros(len(task.space)), start)
+            trail = Trail(task, rng, held, np.zeros(len(task.space)), start_of(task.space, rng))
         except (TimeoutError, ValueError, np.linalg.LinAlgError):
             return None
     scores = trail.scores

@@ -34,6 +34,7 @@ SLOTS, RUNS, ROUNDS, EVEN, NEAR = 24, 38, 5, 96, 24  # as in pool.py, which need
 PIECES = 240  # of a family, at least one of every task
 FAMILIES = ("lcbench", "rbv2_xgboost", "iaml_glmnet", "xgb_mnist", "hpobench_mlp", "xgb_icml2020",
             "svm", "forest", "boosting", "network", "neighbours", "linear")  # fmt: skip
+_USUALLY = 0.6  # how often a tuning begins with usual values, where there are any
 _STEPS = np.array([0.03, 0.08, 0.2, 0.4])
 
 
@@ -50,8 +51,7 @@ def piece(job: tuple[str, str, int]) -> dict[str, Any] | None:
         looks = rng.random((24, dim))
         looks[:, ~held] = 0.5
         values = looks[np.argsort(task.true(task.nearest(task.points(looks)))[0])[-int(rng.integers(1, 24))]]
-    start = start_of(task.space, rng) if rng.random() < 0.6 else None
-    trail = Trail(task, rng, held, values, start)
+    trail = Trail(task, rng, held, values, start_of(task.space, rng))
     order, rounds = trail.order, trail.rounds
     points, scores, costs, seen = trail.points, trail.scores, trail.costs, trail.seen
     if np.ptp(scores) < 1e-6:
@@ -84,7 +84,9 @@ def usual(space: Space) -> list[float | None]:
 
 
 def start_of(space: Space, rng: np.random.Generator) -> np.ndarray | None:
-    """Uniforms (d,) of usual values, and anything of what has none; None where nothing is usual."""
+    """Uniforms (d,) of usual values, and anything of what has none; None at times, and where nothing is usual."""
+    if rng.random() >= _USUALLY:
+        return None
     places, start = usual(space), rng.uniform(0.25, 0.65, len(space))
     for which, (place, parameter) in enumerate(zip(places, space.values(), strict=True)):
         if place is not None:

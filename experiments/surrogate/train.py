@@ -179,8 +179,8 @@ def real_tasks(files: list[Path], device: torch.device) -> Pool:
     log_cost = array["log_cost"]
     straight = (place - place.mean(dim=1, keepdim=True)) * (log_cost - log_cost.mean(dim=1, keepdim=True))[:, :, None]
     grows = straight.mean(dim=1) / place.var(dim=1).clamp_min(1e-3) * 2.0
-    names = ("place", "facts", "score", "seen", "log_cost", "scale", "c50", "low", "high", "family", "order", "rounds")
-    names += ("guess", "guessed")
+    names = ("place", "facts", "score", "seen", "log_cost", "scale", "c50", "low", "high", "family", "order", "rounds",
+             "guess", "guessed")  # fmt: skip
     return Pool(**{name: array[name] for name in names}, grows=grows.half(), fails=fails).to(device)
 
 

@@ -86,7 +86,7 @@ def run(
         from autobct.run.job import Job
 
         _check_options(storage, study, on_crash, grace, fresh=fresh)
-        where = None if storage is None else _storage(storage, study or path.stem, on_crash, grace or 60.0)
+        where = None if storage is None else _storage(storage, study or path.stem, on_crash, grace)
         job = Job.of(path, folder)
         if dry_run:
             _foretell(job, where)
@@ -183,10 +183,11 @@ def _check_options(address: str | None, study: str | None, on_crash: str, grace:
         raise StorageError(f"give {options} only with --storage; in a folder, a run that was cut short is made again")
 
 
-def _storage(address: str, study: str, on_crash: str, grace: float) -> Storage:
+def _storage(address: str, study: str, on_crash: str, grace: float | None) -> Storage:
     from autobct.tuning.storage import Storage, StorageError
 
-    found = Storage(address, study, on_crash, grace)  # type: ignore[arg-type]  # checked before
+    given = {} if grace is None else {"grace": grace}
+    found = Storage(address, study, on_crash, **given)  # type: ignore[arg-type]  # checked before
     if not found.is_database:
         raise StorageError(f"--storage {found.shown!r} is not the address of a database; give a folder with --dir")
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run.cases import TOML, TRAIN, decided, told, tune, write_job
+from tests.run.cases import TOML, TRAIN, decided, gone_for_a_moment, told, tune, write_job
 
 import autobct
 from autobct.run import read_run, stored
@@ -98,17 +98,9 @@ def _quiet() -> Any:
 
 def test_a_program_that_is_gone_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autobct.run.retries._RETRY", 0.05)
-    path, script = write_job(tmp_path), tmp_path / "train.sh"
+    path = write_job(tmp_path)
     whole = tune(write_job(_folder(tmp_path / "whole")))
-    said: list[str] = []
-
-    def hear(_: Any, event: Any) -> None:
-        said.append(getattr(event, "text", ""))
-        if isinstance(event, Train) and event.trial == 1:
-            script.rename(tmp_path / "away")
-        if "could not be started" in said[-1]:
-            threading.Timer(0.3, lambda: (tmp_path / "away").rename(script)).start()
-
+    said, hear = gone_for_a_moment(tmp_path)
     ending = tune_program(Job.of(path), Listeners([hear]))
     assert any("Run 2 could not be started: command not found" in text for text in said)
     assert decided(ending) == decided(whole)

@@ -9,7 +9,7 @@ from typing import Any
 import optuna
 import pytest
 from tests.faults.work import SPACE, settings
-from tests.run.cases import TOML, TRAIN, decided, tune, write_job
+from tests.run.cases import TOML, TRAIN, decided, gone_for_a_moment, tune, write_job
 
 import autobct
 from autobct.integrations.storage import shared
@@ -100,16 +100,8 @@ def test_a_program_that_is_gone_is_waited_for(
     tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("autobct.run.retries._RETRY", 0.05)
-    path, script = write_job(tmp_path), tmp_path / "train.sh"
-    said: list[str] = []
-
-    def hear(_: Any, event: Any) -> None:
-        said.append(getattr(event, "text", ""))
-        if isinstance(event, Train) and event.trial == 1:
-            script.rename(tmp_path / "away")
-        if "could not be started" in said[-1]:
-            threading.Timer(0.3, lambda: (tmp_path / "away").rename(script)).start()
-
+    path = write_job(tmp_path)
+    said, hear = gone_for_a_moment(tmp_path)
     ending = together(path, hear)
     assert any("Run 2 could not be started: command not found" in text for text in said)
     assert decided(ending) == undisturbed

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from autobct.run.job import Ending, Job
 from autobct.run.journal import read_journal
 from autobct.run.session import tune_program
+from autobct.tuning.history import Train
 from autobct.tuning.progress import Listeners
 
 TRAIN = """#!/bin/sh
@@ -37,6 +41,20 @@ def write_job(folder: Path, toml: str = TOML, script: str = TRAIN) -> Path:
     path = folder / "tune.toml"
     path.write_text(toml)
     return path
+
+
+def gone_for_a_moment(folder: Path) -> tuple[list[str], Callable[[Any, Any], None]]:
+    """A listener that takes the program away before its second run, and puts it back; and what it hears."""
+    script, away, said = folder / "train.sh", folder / "away", list[str]()
+
+    def hear(_: Any, event: Any) -> None:
+        said.append(getattr(event, "text", ""))
+        if isinstance(event, Train) and event.trial == 1:
+            script.rename(away)
+        if "could not be started" in said[-1]:
+            threading.Timer(0.3, lambda: away.rename(script)).start()
+
+    return said, hear
 
 
 def tune(path: Path, *, fresh: bool = False) -> Ending:

@@ -31,6 +31,7 @@ _MAKING = 60.0  # seconds for another process to make the tables
 _BUSY = 30.0  # seconds that one statement waits for another process's
 _SERVER: dict[str, Any] = {"pool_pre_ping": True, "pool_size": 1, "max_overflow": 4}  # a server has about 100 for all
 _SAFE_COPY = ".good"
+_SOUND = ["ok"]
 _COPIED = 60.0  # seconds from one copy to the next
 _VERSIONS = "alembic_version"  # the table in which Optuna's migrations keep the version of the schema
 
@@ -96,14 +97,14 @@ def _check_sound(storage: Storage, path: Path) -> None:
     """Every page of the file, before a wrong one can be read as a right one."""
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=min(_OPENING, storage.patience))) as file:
-            said = [str(row[0]) for row in file.execute("PRAGMA quick_check(1)")]
+            said = _said_of_pages(file)
     except sqlite3.OperationalError as error:
         locked = "is locked by another program" if "locked" in str(error) else f"cannot be read: {error}"
         raise StorageError(f"the database {storage.shown!r} {locked}") from None
     except sqlite3.DatabaseError as error:
         said = [str(error)]
-    if said != ["ok"]:
-        copy = path.with_name(path.name + _SAFE_COPY)
+    if said != _SOUND:
+        copy = _copy_beside(path)
         there = f"the last sound copy is {masked(str(copy))!r}" if copy.exists() else "restore a copy of it"
         raise StorageError(f"the database {storage.shown!r} is damaged, {said[0].splitlines()[-1]}; {there}")
 
@@ -163,26 +164,34 @@ def keep_copy(engine: sqlalchemy.Engine) -> None:
     """A sound copy of an SQLite file beside it, at most one a minute: a torn page costs what came after it."""
     if engine.name == "sqlite":
         path = Path(engine.url.database or "")
-        copy = path.with_name(path.name + _SAFE_COPY)
         with contextlib.suppress(OSError):
-            if 0.0 <= time.time() - copy.stat().st_mtime < _COPIED:  # by this process or another
+            if 0.0 <= time.time() - _copy_beside(path).stat().st_mtime < _COPIED:  # by this process or another
                 return
         _keep_copy(path)
 
 
 def _keep_copy(path: Path) -> None:
     """A copy of a file that may be damaged by now never takes the place of a sound one."""
-    copy = path.with_name(path.name + _SAFE_COPY)
+    copy = _copy_beside(path)
     draft = copy.with_name(f"{copy.name}.{os.getpid()}")
     with contextlib.suppress(OSError, sqlite3.Error):  # a full disk takes no copy, and the tuning goes on
         try:
             with contextlib.closing(sqlite3.connect(path)) as file, contextlib.closing(sqlite3.connect(draft)) as kept:
                 file.backup(kept)
-                sound = [row[0] for row in kept.execute("PRAGMA quick_check(1)")] == ["ok"]
+                sound = _said_of_pages(kept) == _SOUND
             if sound:
                 os.replace(draft, copy)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def _copy_beside(path: Path) -> Path:
+    return path.with_name(path.name + _SAFE_COPY)
+
+
+def _said_of_pages(file: sqlite3.Connection) -> list[str]:
+    """What SQLite finds wrong with the pages of a file; `_SOUND` if nothing is."""
+    return [str(row[0]) for row in file.execute("PRAGMA quick_check(1)")]
 
 
 def _strict(engine: sqlalchemy.Engine) -> None:
