@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr
 
-from autobct.belief.arrays import Array
+from autobct.belief.arrays import Array, Indices
 from autobct.belief.gaussian import Gaussian
 
 _ROOT_2 = math.sqrt(2.0)
@@ -48,6 +49,7 @@ class Values(Protocol):
 
 
 V = TypeVar("V", bound=Values)
+Number = TypeVar("Number", np.float64, np.intp)
 
 
 def namespace(values: object) -> Any:
@@ -175,7 +177,8 @@ def improvement(ahead: V, reach: V) -> V:
     ahead: by how much its estimated score is above the incumbent's;  reach: standard deviation of how far it moves away
     """
     xp = namespace(ahead)
-    x = xp.clip(ahead / at_least(reach, 1e-6), -30.0, 30.0)
+    x = ahead / at_least(reach, 1e-6)
+    x = np.minimum(np.maximum(x, -30.0), 30.0) if xp is np else xp.clip(x, -30.0, 30.0)  # `np.clip` takes longer
     found: V = xp.maximum(reach * loss(x), ahead)  # the latter where nothing is learned
     return found
 
@@ -200,16 +203,26 @@ def expected_maximum(intercepts: V, slopes: V) -> V:
 def _sorted(intercepts: Any, slopes: Any) -> tuple[Any, Any]:
     """Both by rising slope, the lines first: (L, ...)."""
     xp, ndim = namespace(intercepts), max(intercepts.ndim, slopes.ndim)
-    take, in_order = (np.take_along_axis, np.ascontiguousarray) if xp is np else (xp.take_along_dim, _contiguous)
     slopes = slopes.reshape((1,) * (ndim - slopes.ndim) + tuple(slopes.shape))
     intercepts = intercepts.reshape((1,) * (ndim - intercepts.ndim) + tuple(intercepts.shape))
     order = xp.argsort(slopes, stable=True)
-    a = in_order(xp.moveaxis(take(intercepts, order, -1), -1, 0))
-    return at_least(a, _OUT[a.itemsize]), xp.moveaxis(take(slopes, order, -1), -1, 0)
+    if xp is np:
+        a = _lines_first(intercepts, order)
+        return np.maximum(a, _OUT[a.itemsize], out=a), _lines_first(slopes, order)
+    a = xp.moveaxis(xp.take_along_dim(intercepts, order, -1), -1, 0).contiguous()
+    return at_least(a, _OUT[a.itemsize]), xp.moveaxis(xp.take_along_dim(slopes, order, -1), -1, 0)
 
 
-def _contiguous(values: Any) -> Any:
-    return values.contiguous()
+def _lines_first(values: NDArray[Any], order: Indices) -> NDArray[Any]:
+    """Entries of the last axis in this order, (..., L) each, with that axis first: (L, ...), laid out in order."""
+    starts = np.arange(0, values.size, values.shape[-1]).reshape(values.shape[:-1])
+    return values.reshape(-1).take(starts + np.ascontiguousarray(np.moveaxis(order, -1, 0)))
+
+
+def along_last(values: NDArray[Number], index: Indices) -> NDArray[Number]:
+    """Entries of the last axis, (..., n) by (..., m); other axes broadcast.  As `np.take_along_axis`, and quicker."""
+    starts = np.arange(0, values.size, values.shape[-1]).reshape(*values.shape[:-1], 1)
+    return values.reshape(-1).take(starts + index)
 
 
 def _intervals(a: Any, b: Any) -> tuple[Any, Any]:
@@ -232,13 +245,16 @@ def _integrate(a: Any, b: Any, lower: Any, upper: Any) -> Any:
     psi(x) = phi(x) + x Phi(x) is `left_loss`.  Every term is positive: nothing cancels.
     """
     xp = namespace(a)
-    steeper, gained = xp.zeros_like(a), xp.zeros_like(a)
+    gained = xp.zeros_like(a)  # at first by how much steeper each line is than the one before it
     before = xp.broadcast_to(b[0], a.shape[1:])
     for i in range(1, len(a)):
         on_top = lower[i] < upper[i]
         after = xp.where(on_top, b[i], before)
-        xp.subtract(after, before, out=steeper[i, ...])
+        xp.subtract(after, before, out=gained[i, ...])
         before = after
-    breaks = (steeper > 0) & (abs(lower) < _END)
-    gained[breaks] = steeper[breaks] * left_loss(-abs(lower[breaks]))
+    away = abs(lower)
+    breaks = (gained > 0) & (away < _END)
+    found = gained[breaks] * left_loss(-away[breaks])
+    gained[~breaks] = 0.0
+    gained[breaks] = found
     return xp.amax(a, 0) + gained.sum(0)

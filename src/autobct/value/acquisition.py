@@ -104,7 +104,10 @@ def ei_per_cost(state: State, terms: Terms) -> Array:
     A little is added to every price: otherwise runs that cost next to nothing come first, however little they gain.
     It ranks only, and is not part of what a run has to be worth.
     """
-    improvement, price = expected_improvement(state, terms), expected_price(state, terms)
+    return _per_cost(state, expected_improvement(state, terms), expected_price(state, terms))
+
+
+def _per_cost(state: State, improvement: Array, price: Array) -> Array:
     if not state.kept.shape[-1]:
         return np.asarray(improvement - price)
     return np.asarray(improvement / (price + CHEAP))
@@ -165,9 +168,8 @@ def _stop_lines(state: State) -> tuple[Array, Array]:
     fresh = state.score.mean[..., None]
     kept = kept_means(state)[..., None, :]
     shape = np.broadcast_shapes(fresh.shape[:-1], kept.shape[:-1])
-    intercepts = np.concatenate(
-        [np.broadcast_to(kept, (*shape, kept.shape[-1])), np.broadcast_to(fresh, (*shape, 1))], axis=-1
-    )
+    intercepts = np.empty((*shape, kept.shape[-1] + 1))
+    intercepts[..., :-1], intercepts[..., -1:] = kept, fresh
     return intercepts, np.concatenate([slopes, np.broadcast_to(own, (*slopes.shape[:-1], 1))], axis=-1)
 
 
@@ -219,11 +221,11 @@ def pick(assessment: Assessment, stop: Array | float) -> tuple[Indices, NDArray[
 
 def by_ei_per_cost(state: State, terms: Terms, runs: int) -> Assessment:
     """One run ahead: ranked by expected improvement per price, worth the improvement less the price."""
-    priority = ei_per_cost(state, terms)
+    improvement, price = expected_improvement(state, terms), expected_price(state, terms)
+    priority = _per_cost(state, improvement, price)
     if not state.kept.shape[-1]:
         return Assessment.by_value(priority)
-    improves_by = expected_improvement(state, terms) - expected_price(state, terms)
-    return Assessment(np.asarray(incumbent_score(state)[..., None] + improves_by), priority)
+    return Assessment(np.asarray(incumbent_score(state)[..., None] + (improvement - price)), priority)
 
 
 def by_gittins_index(state: State, terms: Terms, runs: int) -> Assessment:

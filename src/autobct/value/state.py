@@ -13,7 +13,7 @@ may have leading batch axes, and these need only broadcast: successors of one co
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from autobct.belief.arrays import Array, Indices
 from autobct.belief.basis import Model, noise_at
 from autobct.belief.cost import LINEAR, CostModel, expected_beyond
 from autobct.belief.gaussian import Belief, Gaussian
-from autobct.belief.normal import observed_sd
+from autobct.belief.normal import Number, along_last, observed_sd
 
 
 class Seen(Gaussian):
@@ -31,15 +31,17 @@ class Seen(Gaussian):
     A lookahead on a map asks for a few rows, and on many candidates the rest would take longer than the decision.
     """
 
-    __slots__ = ("_features", "_root", "_whole")
+    __slots__ = ("_features", "_own", "_root", "_whole")
     _features: Array
     _root: Array
+    _own: Array | None
     _whole: Array | None
 
     def __init__(self, weights: Gaussian, features: Array) -> None:
         object.__setattr__(self, "mean", weights.mean @ features.T)
         object.__setattr__(self, "_features", features)
         object.__setattr__(self, "_root", features @ weights.cov)
+        object.__setattr__(self, "_own", None)
         object.__setattr__(self, "_whole", None)
 
     @property
@@ -51,8 +53,10 @@ class Seen(Gaussian):
 
     @property
     def variances(self) -> Array:
-        """The diagonal of the covariance.  (G,)."""
-        return np.asarray(np.maximum(np.einsum("gj,gj->g", self._root, self._features), 0.0))
+        """The diagonal of the covariance, (G,), made at the first asking."""
+        if self._own is None:
+            object.__setattr__(self, "_own", np.maximum(np.einsum("gj,gj->g", self._root, self._features), 0.0))
+        return np.asarray(self._own)
 
     def rows(self, chosen: Indices) -> Array:
         """Some rows of the covariance.  (n, G)."""
@@ -61,13 +65,10 @@ class Seen(Gaussian):
     def with_mean(self, mean: Array) -> Gaussian:
         """The same uncertainty around another mean, (G,)."""
         other = object.__new__(Seen)
-        for name, value in (("mean", mean), ("_features", self._features), ("_root", self._root)):
-            object.__setattr__(other, name, value)
-        object.__setattr__(other, "_whole", self._whole)
+        object.__setattr__(other, "mean", mean)
+        for name in ("_features", "_root", "_own", "_whole"):
+            object.__setattr__(other, name, getattr(self, name))
         return other
-
-
-Number = TypeVar("Number", np.float64, np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +192,9 @@ def kept_means(state: State) -> Array:
 def gather(values: NDArray[Number], index: Indices) -> NDArray[Number]:
     """Entries of the last axis by index, after lining up the number of axes; all other axes broadcast."""
     ndim = max(values.ndim, index.ndim)
-    return np.take_along_axis(
+    return along_last(
         values.reshape((1,) * (ndim - values.ndim) + values.shape),
         index.reshape((1,) * (ndim - index.ndim) + index.shape),
-        axis=-1,
     )
 
 
