@@ -13,7 +13,8 @@ from autobct.run.journal import ROUNDING, JournalError, alike, decision_of
 from autobct.run.program_settings import ProgramSettings
 from autobct.tuning.decide.under_way import Waiting
 from autobct.tuning.history import Decision, Run, Stop, Train
-from autobct.tuning.memory import is_candidate, with_outcome
+from autobct.tuning.memory import with_outcome
+from autobct.tuning.problem import is_candidate
 from autobct.tuning.statement import versions
 from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.limits import Left

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from autobct.tuning.history import Note, Run, Train
 from autobct.tuning.model.alarm import Alarm, Watch, notes_of, raised, surprise, watched
 from autobct.tuning.model.estimate import Learned, estimated_score, score_at
 from autobct.tuning.model.posterior import extended, learned
-from autobct.tuning.problem import deciding_for
+from autobct.tuning.problem import check_control, deciding_for, is_candidate
 from autobct.tuning.space.hints import begins_at
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import LARGEST, as_it_counts
@@ -91,7 +91,7 @@ class Memory:
         places = list(self.finished)
         if not places or not self.problem.terms.recall:
             return places[-1] if places else None
-        return places[int(score_at(self.known, np.stack([self.control(place) for place in places])).argmax())]
+        return places[int(score_at(self.known, controls_at(places)).argmax())]
 
     @property
     def incumbent_score(self) -> float | None:
@@ -215,7 +215,7 @@ class Memory:
         places = list(self.finished)
         if not self.problem.terms.recall or len(places) <= 1:
             return places[-1:]
-        features = self.problem.prior.model.score_basis(np.stack([self.control(place) for place in places]))
+        features = self.problem.prior.model.score_basis(controls_at(places))
         order = np.argsort(-(features @ self.known.belief.score.mean), kind="stable")
         return [places[index] for index in order[:KEPT]]
 
@@ -281,18 +281,17 @@ def _same_params(one: Mapping[str, object], other: Mapping[str, object]) -> bool
     return list(one) == list(other) and all(repr(one[name]) == repr(other[name]) for name in one)
 
 
-def check_control(problem: ScaledProblem, control: Array) -> None:
-    """Where candidates are searched for, any control may be one; otherwise it must be among them."""
-    if not is_candidate(problem, control):
-        raise ValueError(f"no candidate of this tuner is at {np.asarray(control).tolist()}; is it from another space?")
-
-
-def is_candidate(problem: ScaledProblem, control: Array) -> bool:
-    """Whether a control is among the candidates, or may come to be where these are searched for."""
-    searched = problem.stated.spreads and np.shape(control) == (problem.space.dim,)
-    return searched or bool(np.any(np.all(problem.controls == control, axis=-1)))
-
-
 def place_of(control: Array) -> bytes:
     """By what a control is found again; zero has no sign."""
     return (np.asarray(control, dtype=np.float64) + 0.0).tobytes()
+
+
+def places_of(controls: Array) -> list[bytes]:
+    """The same of many controls (n, p)."""
+    together, width = place_of(controls), 8 * controls.shape[1]
+    return [together[start : start + width] for start in range(0, len(together), width)]
+
+
+def controls_at(places: Sequence[bytes]) -> Array:
+    """The controls (n, p) at some places, at least one."""
+    return np.frombuffer(b"".join(places), dtype=np.float64).reshape(len(places), -1)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
+import numpy as np
+
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.cost import LOG_LINEAR
 from autobct.belief.prior import Expectations, Prior
@@ -154,6 +156,18 @@ def deciding_for(problem: ScaledProblem, cost: float) -> ScaledProblem:
     if not problem.stated.learning:
         return problem
     return at_price(replace(problem, deciding=cost), problem.price)
+
+
+def check_control(problem: ScaledProblem, control: Array) -> None:
+    """Where candidates are searched for, any control may be one; otherwise it must be among them."""
+    if not is_candidate(problem, control):
+        raise ValueError(f"no candidate of this tuner is at {np.asarray(control).tolist()}; is it from another space?")
+
+
+def is_candidate(problem: ScaledProblem, control: Array) -> bool:
+    """Whether a control is among the candidates, or may come to be where these are searched for."""
+    searched = problem.stated.spreads and np.shape(control) == (problem.space.dim,)
+    return searched or bool(np.any(np.all(problem.controls == control, axis=-1)))
 
 
 def _terms(per_cost: float, cost: Affine | AffineLog, prior: Prior, stated: Stated, deciding: float) -> Terms:

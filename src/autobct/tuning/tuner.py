@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from autobct.belief.arrays import Array, finite_number
 from autobct.tuning.decide.default_policy import certificate_of, chosen_policy, default_policy, own_policy
 from autobct.tuning.decide.explain import Explanation, explained
@@ -16,8 +18,9 @@ from autobct.tuning.decide.under_way import Waiting, first_of_several
 from autobct.tuning.guard import Guard, Remembered, changing, reading, usual_errors_in
 from autobct.tuning.history import Decision, Run, Stop, Train
 from autobct.tuning.keywords import TunerKeywords, spelled_out
-from autobct.tuning.memory import Memory, check_control, run_told
+from autobct.tuning.memory import Memory, run_told
 from autobct.tuning.model.simulated import simulation_of, twin_of
+from autobct.tuning.problem import check_control
 from autobct.tuning.progress import window
 from autobct.tuning.result import Result, result_of
 from autobct.tuning.space.space import Space
@@ -84,16 +87,21 @@ class Tuner(Remembered):
     @reading
     def candidates(self) -> Candidates:
         """The candidates of the next decision, searched for on first use."""
+        return self._searched()
+
+    def _searched(self) -> Candidates:
         memory, before = self._memory, self._candidates
         if before is None or before[0] is not memory.known:
             plan, known = self._plan, None if before is None else before[1]
             self._candidates = before = memory.known, searched(memory, plan.seed, known, effort=plan.search)
-        return before[1].with_those([train.control for train in memory.pending.values()])
+        pending = [train.control for train in memory.pending.values()]
+        return before[1].with_those(np.stack(pending)) if pending else before[1]
 
     @property
+    @reading
     def policy_note(self) -> str:
         """One sentence: which policy decides, and why this one."""
-        return self._assess_now()[1]
+        return self._chosen_policy()[1]
 
     @property
     def is_default(self) -> bool:
@@ -101,9 +109,10 @@ class Tuner(Remembered):
         return self._plan.policy is None and self._memory.problem.stated.learning
 
     @property
+    @reading
     def assess(self) -> Assess:
         """The policy, for the current candidates."""
-        return self._assess_now()[0]
+        return self._chosen_policy()[0]
 
     @property
     @reading
@@ -117,15 +126,21 @@ class Tuner(Remembered):
 
         left: the most that the next run may cost, e.g. until a deadline;  waiting: what is running, with several jobs
         """
-        if isinstance(decision := self.peek(left, waiting), Train):
+        if isinstance(decision := self._decided(left, waiting), Train):
             self._memory = self._memory.started(decision)
         return decision
 
     @reading
     def peek(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """What `ask` would return, without starting a run."""
-        why = reason_to_stop(self._memory, self.candidates, self._plan.limits)
-        decision = why or decide(self.position(left, waiting), self.assess)[0]
+        return self._decided(left, waiting)
+
+    def _decided(self, left: Left | None, waiting: Waiting | None) -> Decision:
+        candidates = self._searched()
+        decision: Decision | None = reason_to_stop(self._memory, candidates, self._plan.limits)
+        if decision is None:
+            position = self._position(candidates, left, waiting)
+            decision, _ = decide(position, self._chosen_policy(candidates)[0])
         if waiting is not None and waiting.price_of == "waiting" and isinstance(decision, Stop):
             decision = first_of_several(self, decision, left, waiting)
         return replace(decision, note=self._memory.news) if self._memory.news else decision
@@ -133,14 +148,16 @@ class Tuner(Remembered):
     @reading
     def position(self, left: Left | None = None, waiting: Waiting | None = None) -> Position:
         """The state of the tuning as the next decision sees it."""
-        plan, known = self._plan, self._memory
-        return position_of(known, self.candidates, plan.limits.max_cost, left, waiting, asks_others=plan.asks_others)
+        return self._position(self._searched(), left, waiting)
 
-    @reading
-    def _assess_now(self) -> tuple[Assess, str]:
+    def _position(self, candidates: Candidates, left: Left | None, waiting: Waiting | None) -> Position:
+        plan, known = self._plan, self._memory
+        return position_of(known, candidates, plan.limits.max_cost, left, waiting, asks_others=plan.asks_others)
+
+    def _chosen_policy(self, candidates: Candidates | None = None) -> tuple[Assess, str]:
         """The policy and a sentence about it.  It is chosen again when a range has moved: a map may fit then."""
         policy, seed, own = self._plan.policy, self._plan.seed, self._memory.problem
-        problem = self.problem if policy is not None and own.stated.spreads else own
+        problem = (candidates or self._searched()).problem if policy is not None and own.stated.spreads else own
         if self._policy is None or self._policy[0] is not problem:
             chosen = default_policy(problem, seed) if policy is None else own_policy(policy, problem, seed)
             self._policy = (problem, *chosen)

@@ -56,6 +56,7 @@ class Position:
     excluded:   (G,) candidates that may not be tried, as they failed or would exceed a limit
     last:      (G,) where a run would be the last, as nothing fits after it
     asked:     runs asked for so far, those under way included;  runs: those told
+    stop_value: of stopping, in model units; before a run has finished the bottom of the score range, zero
     incumbent:   the believed score of the model that would be returned now, in the user's units; None if none
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
     feasibility:  (G,) probability that a run finishes; None where that is no question
@@ -71,6 +72,7 @@ class Position:
     last: Mask
     asked: int
     runs: int
+    stop_value: float
     incumbent: float | None
     left: Left | None = None
     cheapest: float | None = None
@@ -85,11 +87,6 @@ class Position:
         return np.asarray((self.to_scores or self.problem.score_scale.to_raw)(learned))
 
     @property
-    def stop_value(self) -> float:
-        """Model units.  Before a run has finished stopping is worth the bottom of the score range: zero."""
-        return float(incumbent_score(self.state))
-
-    @property
     def above(self) -> float:
         """By how much the model that would be returned is better than the surfaces have the best one; model units.
 
@@ -97,7 +94,7 @@ class Position:
         """
         if self.incumbent is None or self.problem.prior.ensemble is None:
             return 0.0
-        return float(self.problem.score_scale.to_model(self.incumbent)) - float(incumbent_score(self.state))
+        return float(self.problem.score_scale.to_model(self.incumbent)) - self.stop_value
 
 
 def position_of(
@@ -121,7 +118,7 @@ def position_of(
     excluded, last, cheapest = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), None
     excluded[candidates.excluded(memory)] = True
     running = candidates.under_way(memory)
-    if not np.delete(excluded, running).all():  # the same once more only where there is nothing else to try
+    if running and not np.delete(excluded, running).all():  # the same once more only where there is nothing else to try
         excluded[running] = True
     if left is not None:
         over = LATER_OVER if memory.finished else FIRST_OVER
@@ -145,6 +142,7 @@ def position_of(
         last=last,
         asked=memory.asked,
         runs=len(memory.runs),
+        stop_value=float(incumbent_score(state)),
         incumbent=memory.incumbent_score,
         left=left,
         cheapest=cheapest,
@@ -220,7 +218,7 @@ def decide(position: Position, policy: Assess) -> tuple[Decision, int]:
     train = train_at(position, chosen, float(found.value[chosen]))
     if not goes_on:
         return Stop("not worth it", position.runs, train.stop_value, train), chosen
-    if position.asked > 0 and most_to_gain(position) < position.least:
+    if position.asked > 0 and position.least > 0.0 and most_to_gain(position) < position.least:
         return Stop("nothing to gain", position.runs, train.stop_value, train), chosen
     return train, chosen
 
@@ -275,9 +273,10 @@ def train_at(position: Position, chosen: int, value: float) -> Train:
     The gain is what V exceeds stopping by, and the price: above the price exactly where V is above stopping.
     """
     problem, state = position.problem, position.state
-    price = float(expected_price(state, problem.terms)[chosen])
+    price = whole = float(expected_price(state, problem.terms)[chosen])
+    if problem.terms.covered:
+        whole = float(expected_price(state, replace(problem.terms, covered=0.0))[chosen])
     gain = price + (value - position.stop_value)
-    whole = float(expected_price(state, replace(problem.terms, covered=0.0))[chosen])
     cost = (whole - problem.terms.overhead) / problem.terms.price
     return Train(
         trial=position.asked,

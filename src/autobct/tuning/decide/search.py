@@ -21,7 +21,7 @@ from autobct.tuning.decide.feasibility import (
     chances,
     nearest_allowed,
 )
-from autobct.tuning.memory import Memory, place_of
+from autobct.tuning.memory import Memory, controls_at, place_of, places_of
 from autobct.tuning.space.parameter import Categorical, Float, Int, tuned
 from autobct.tuning.space.space import Space
 from autobct.tuning.units.scale import ScaledProblem
@@ -62,10 +62,14 @@ class Candidates:
     @classmethod
     def of(cls, problem: ScaledProblem) -> Candidates:
         """Those of a problem."""
-        model, controls = problem.prior.model, problem.controls
         places: dict[bytes, int] = {}
-        for index, control in enumerate(controls):
-            places.setdefault(place_of(control), index)
+        for index, place in enumerate(places_of(problem.controls)):
+            places.setdefault(place, index)
+        return cls._at(problem, places)
+
+    @classmethod
+    def _at(cls, problem: ScaledProblem, places: Mapping[bytes, int]) -> Candidates:
+        model, controls = problem.prior.model, problem.controls
         return cls(
             problem,
             (model.score_basis(controls), model.cost_basis(controls)),
@@ -76,13 +80,13 @@ class Candidates:
             places,
         )
 
-    def with_those(self, controls: Sequence[Array]) -> Candidates:
-        """And these, where they are not among them."""
-        more = {place: control for control in controls if (place := place_of(control)) not in self.places}
+    def with_those(self, controls: Array) -> Candidates:
+        """And these, (n, p), where they are not among them."""
+        more = {place: index for index, place in enumerate(places_of(controls)) if place not in self.places}
         if not more:
             return self
-        new = Candidates.of(replace(self.problem, controls=np.stack(list(more.values()))))
-        size = len(self.problem.controls)
+        size, places = len(self.problem.controls), {place: index for index, place in enumerate(more)}
+        new = Candidates._at(replace(self.problem, controls=controls[list(more.values())]), places)
         return Candidates(
             replace(self.problem, controls=np.concatenate([self.problem.controls, new.problem.controls])),
             (_stacked(self.features[0], new.features[0]), _stacked(self.features[1], new.features[1])),
@@ -143,7 +147,9 @@ def searched(
     problem = memory.problem
     if not problem.stated.spreads or not memory.runs:
         return before if before is not None and before.problem is problem else Candidates.of(problem)
-    found = Candidates.of(problem).with_those([memory.control(place) for place in memory.finished])
+    found = Candidates.of(problem)
+    if memory.finished:
+        found = found.with_those(controls_at(list(memory.finished)))
     best = found.problem.controls[kept(memory, found, found.finished(memory))]
     if not len(best):
         return found
@@ -169,7 +175,7 @@ def promising(memory: Memory, candidates: Candidates, count: int) -> Indices:
 
 def _with_more(found: Candidates, best: Array, size: int, rng: np.random.Generator) -> Candidates:
     """So many more candidates, around the best ones, (b, p)."""
-    return found.with_those(list(around(found.problem.space, best, rng=rng, size=size)))
+    return found.with_those(around(found.problem.space, best, rng=rng, size=size))
 
 
 def around(space: Space, best: Array, *, rng: np.random.Generator, size: int = AROUND) -> Array:
@@ -207,8 +213,9 @@ def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = 
 
     excluded: candidates that may not be tried; those whose run failed if not given
     """
-    belief, problem = _anticipated(memory, candidates), candidates.problem
-    followed = kept(memory, candidates, [*candidates.finished(memory), *candidates.under_way(memory)])
+    running, problem = candidates.under_way(memory), candidates.problem
+    belief = _anticipated(memory, candidates, running) if running else memory.known.belief
+    followed = kept(memory, candidates, [*candidates.finished(memory), *running])
     if excluded is None:
         excluded = candidates.excluded(memory)
     alike = nearest_allowed(problem.controls, excluded) if excluded.size else np.arange(len(problem.controls))
@@ -218,16 +225,10 @@ def state_of(memory: Memory, candidates: Candidates, excluded: Indices | None = 
     return keep(replace(state, score=certain_at(state.score, known)) if known else state, followed)
 
 
-def _anticipated(memory: Memory, candidates: Candidates) -> Belief:
+def _anticipated(memory: Memory, candidates: Candidates, running: list[int]) -> Belief:
     """The belief as if all runs under way had come out exactly as predicted."""
-    belief, running = memory.known.belief, candidates.under_way(memory)
-    cost_moves = gains(belief.cost, candidates.features[1][running], candidates.noise[1][running])
-    score = anticipate(belief.score, score_moves(memory, candidates))
-    return Belief(score, anticipate(belief.cost, cost_moves))
-
-
-def score_moves(memory: Memory, candidates: Candidates) -> Array:
-    """By how much the runs under way will move the weights of the score, per standard normal.  (n, J)."""
-    learned, running = memory.known.evidence, candidates.under_way(memory)
+    belief, learned = memory.known.belief, memory.known.evidence
     noise = candidates.noise[0][running] if learned is None else np.full(len(running), learned.misfit.total)
-    return gains(memory.known.belief.score, candidates.features[0][running], noise)
+    moves = gains(belief.score, candidates.features[0][running], noise)
+    cost_moves = gains(belief.cost, candidates.features[1][running], candidates.noise[1][running])
+    return Belief(anticipate(belief.score, moves), anticipate(belief.cost, cost_moves))

@@ -138,13 +138,14 @@ def _log_likelihood(share: float, alike: Array, standardized: Array) -> float:
 class Evidence:
     """The first finished runs, from which an ensemble learns.  controls: (n, p), features: (n, J),  scores: (n,).
 
-    misfit: what no surface explains, as learned
+    misfit: what no surface explains, as learned;  compression: how scores were drawn together before that
     """
 
     controls: Array
     features: Array
     scores: Array
     misfit: Misfit
+    compression: Compression = PLAIN
 
 
 Measured = Mapping[bytes, tuple[int, float]]
@@ -172,7 +173,7 @@ class Learned:
     @property
     def compression(self) -> Compression:
         """How scores were drawn together before they were learned: `belief.score` is about what comes out of it."""
-        return PLAIN if self.evidence is None else compression_of(self.evidence.scores)
+        return PLAIN if self.evidence is None else self.evidence.compression
 
 
 def score_at(known: Learned, controls: Array) -> Array:

@@ -22,6 +22,7 @@ from autobct.tuning.model.estimate import (
     Measured,
     Misfit,
     compressed,
+    compression_of,
     learned_misfit,
     stated_misfit,
 )
@@ -123,11 +124,13 @@ def _weighed(known: Learned, ensemble: Learning, control: Array, score: float) -
         features = known.problem.prior.model.score_basis(control)
         return update(known.belief.score, features, seen.misfit.total, drawn), seen
     _, gathered = _gathered(known, ensemble, control, score)
-    drawn_together = compressed(gathered.scores)
+    compression = compression_of(gathered.scores)
+    drawn_together = compression(gathered.scores)
     mixture = ensemble.posterior(gathered.features, drawn_together)
     weights = mixture.gaussian()
     residuals = drawn_together - gathered.features @ weights.mean
-    return weights, replace(gathered, misfit=_misfit(known.problem, mixture.noise, gathered.controls, residuals))
+    misfit = _misfit(known.problem, mixture.noise, gathered.controls, residuals)
+    return weights, replace(gathered, misfit=misfit, compression=compression)
 
 
 def _misfit(problem: ScaledProblem, total: float, controls: Array, residuals: Array) -> Misfit:
