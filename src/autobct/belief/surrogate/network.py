@@ -200,7 +200,7 @@ def _places(rows: Rows) -> Rows:
 def _distances(places: Rows, runs: Rows, special: int) -> Rows:
     """Squared distances to the runs and their logarithms, nothing to those that have no place.  (2, m, n)."""
     away = np.zeros((len(places), len(runs)), dtype=np.float32)
-    for j in range(SLOTS):
+    for j in np.flatnonzero(places.any(axis=0) | runs.any(axis=0)):  # most slots are empty
         away += np.square(places[:, j, None] - runs[:, j])
     near = np.stack([np.minimum(away, np.float32(FARTHEST)), np.log(away + np.float32(NEAREST))])
     near[:, :, :special] = 0.0
@@ -215,7 +215,8 @@ def _advanced(rows: Rows, block: Block, memory: tuple[Rows, Rows], near: Rows) -
     looks -= block.near[0, :, None, None] * near[0] + block.near[1, :, None, None] * near[1]
     seen = _softmax(looks) @ values
     rows = rows + _linear(seen.transpose(1, 0, 2).reshape(len(rows), -1), block.out)
-    return rows + _linear(_gelu(_linear(_normed(rows, block.norm2), block.up)), block.down)
+    rows += _linear(_gelu(_linear(_normed(rows, block.norm2), block.up)), block.down)
+    return rows
 
 
 def _headed(rows: Rows) -> Rows:
@@ -224,18 +225,25 @@ def _headed(rows: Rows) -> Rows:
 
 
 def _linear(rows: Rows, layer: tuple[Rows, Rows]) -> Rows:
-    return rows @ layer[0] + layer[1]
+    found = rows @ layer[0]
+    found += layer[1]
+    return found
 
 
 def _normed(rows: Rows, layer: tuple[Rows, Rows]) -> Rows:
     centred = rows - rows.mean(axis=-1, keepdims=True)
     variance = np.mean(np.square(centred), axis=-1, keepdims=True)
-    return np.asarray(centred / np.sqrt(variance + np.float32(1e-5)) * layer[0] + layer[1])
+    centred /= np.sqrt(variance + np.float32(1e-5))
+    centred *= layer[0]
+    centred += layer[1]
+    return centred
 
 
 def _softmax(logits: Rows) -> Rows:
-    logits = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(logits / logits.sum(axis=-1, keepdims=True), dtype=np.float32)
+    shares = logits - logits.max(axis=-1, keepdims=True)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=-1, keepdims=True)
+    return shares
 
 
 def _softplus(x: Rows) -> Rows:
@@ -243,6 +251,13 @@ def _softplus(x: Rows) -> Rows:
 
 
 def _gelu(x: Rows) -> Rows:
-    """The smooth rectifier, by its usual approximation."""
-    inner = np.float32(0.7978845608) * (x + np.float32(0.044715) * x * x * x)
-    return np.asarray(np.float32(0.5) * x * (np.float32(1.0) + np.tanh(inner)), dtype=np.float32)
+    """The smooth rectifier by its usual approximation, x / 2 (1 + tanh(0.798 (x + 0.0447 x^3))); in place: it is long."""
+    inner = np.float32(0.044715) * x
+    inner *= x
+    inner *= x
+    inner += x
+    inner *= np.float32(0.7978845608)
+    np.tanh(inner, out=inner)
+    inner += np.float32(1.0)
+    inner *= np.float32(0.5) * x
+    return inner
