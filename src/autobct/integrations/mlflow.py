@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from autobct.integrations._watching import logged
 from autobct.tuning.history import Run
-from autobct.tuning.progress import Event
+from autobct.tuning.progress import Event, last_of
 from autobct.tuning.tuner import Tuner
 
 try:
@@ -38,7 +37,7 @@ class MLflowCallback:
         """Record a run that ended, and the result when the tuning stops."""
         if isinstance(event, Run):
             self._run(tuner, event)
-        elif (last := logged(tuner, event)) is not None and mlflow.active_run() is not None:
+        elif (last := last_of(tuner, event)) is not None and mlflow.active_run() is not None:
             mlflow.log_metrics(last.numbers)
             mlflow.set_tags({"autobct.why": last.why, **{f"autobct.best.{k}": str(v) for k, v in last.params.items()}})
 

@@ -6,9 +6,8 @@ import time
 from os import PathLike, fspath
 from typing import Any
 
-from autobct.integrations._watching import logged
 from autobct.tuning.history import Run
-from autobct.tuning.progress import Event
+from autobct.tuning.progress import Event, last_of
 from autobct.tuning.tuner import Tuner
 
 try:
@@ -50,7 +49,7 @@ class TensorBoardCallback:
             }
             step = len(tuner.history)
             self._write({name: value for name, value in numbers.items() if value is not None}, step)
-        elif (last := logged(tuner, event)) is not None:
+        elif (last := last_of(tuner, event)) is not None:
             self._write({f"result/{name}": value for name, value in last.numbers.items()}, len(tuner.history))
 
     def close(self) -> None:

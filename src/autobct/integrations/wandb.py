@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from autobct.integrations._watching import logged
 from autobct.tuning.history import Run
-from autobct.tuning.progress import Event
+from autobct.tuning.progress import Event, last_of
 from autobct.tuning.tuner import Tuner
 
 try:
@@ -44,7 +43,7 @@ class WandbCallback:
             if best is not None:
                 numbers["best_score"] = best.score
             self._run.log(numbers, step=len(tuner.history), commit=True)
-        elif (last := logged(tuner, event)) is not None:
+        elif (last := last_of(tuner, event)) is not None:
             self._run.summary.update({**last.numbers, "best_params": dict(last.params), "why": last.why})
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
@@ -53,6 +53,27 @@ Callback = Callable[["Tuner", Event], object]
 
 _log = logging.getLogger("autobct")
 _log.addHandler(logging.NullHandler())  # quiet unless the application listens
+
+
+@dataclass(frozen=True, slots=True)
+class Last:
+    """What a tracker of experiments is told at the end.
+
+    params: of the best run;  numbers: its score, how many runs, what they cost;  why: it stopped
+    """
+
+    params: Mapping[str, Any]
+    numbers: dict[str, float]
+    why: str
+
+
+def last_of(tuner: Tuner, event: Event) -> Last | None:
+    """The result, if the event is the stop and a run has finished."""
+    best = tuner.best
+    if not isinstance(event, Stop) or best is None or best.score is None:
+        return None
+    numbers = {"best_score": best.score, "runs": float(len(tuner.history)), "total_cost": tuner.total_cost}
+    return Last(dict(best.params), numbers, event.why)
 
 
 class Listeners:

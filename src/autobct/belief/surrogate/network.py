@@ -231,7 +231,7 @@ def _linear(rows: Rows, layer: tuple[Rows, Rows]) -> Rows:
 
 
 def _normed(rows: Rows, layer: tuple[Rows, Rows]) -> Rows:
-    centred = rows - rows.mean(axis=-1, keepdims=True)
+    centred: Rows = rows - rows.mean(axis=-1, keepdims=True)
     variance = np.mean(np.square(centred), axis=-1, keepdims=True)
     centred /= np.sqrt(variance + np.float32(1e-5))
     centred *= layer[0]
@@ -240,7 +240,7 @@ def _normed(rows: Rows, layer: tuple[Rows, Rows]) -> Rows:
 
 
 def _softmax(logits: Rows) -> Rows:
-    shares = logits - logits.max(axis=-1, keepdims=True)
+    shares: Rows = logits - logits.max(axis=-1, keepdims=True)
     np.exp(shares, out=shares)
     shares /= shares.sum(axis=-1, keepdims=True)
     return shares
@@ -251,7 +251,7 @@ def _softplus(x: Rows) -> Rows:
 
 
 def _gelu(x: Rows) -> Rows:
-    """The smooth rectifier by its usual approximation, x / 2 (1 + tanh(0.798 (x + 0.0447 x^3))); in place: it is long."""
+    """The smooth rectifier by its usual approximation, x / 2 (1 + tanh(0.798 (x + 0.0447 x^3)))."""
     inner = np.float32(0.044715) * x
     inner *= x
     inner *= x
