@@ -97,6 +97,6 @@ def test_time_to_decide_survives_ranges_that_move_and_another_process() -> None:
     assert tuner.problem.terms.overhead == pytest.approx(0.001 * 3.0 / tuner.problem.score_scale.unit)
     again = Tuner(SPACE, price=0.001, score_range=(0, 0.5))
     again.replay(tuner.history)
-    again.charge_as(tuner)
+    again.charge(3.0, deciding=True)
     assert again.charged == tuner.charged
     assert numbers(again.ask()) == numbers(tuner.ask())

@@ -194,10 +194,6 @@ class Memory:
         charged = replace(self, charged=self.charged + cost)
         return charged._deciding_for(self.deciding[0] + cost, self.deciding[1] + 1) if deciding else charged
 
-    def charged_as(self, other: Memory) -> Memory:
-        """With what was charged in another memory of the same runs."""
-        return replace(self, charged=other.charged)._deciding_for(*other.deciding)
-
     def _deciding_for(self, cost: float, decisions: int) -> Memory:
         problem = deciding_for(self.problem, cost / max(decisions, 1))
         return replace(self, known=replace(self.known, problem=problem), deciding=(cost, decisions))

@@ -213,11 +213,6 @@ class Tuner(Remembered):
         """State the standard deviation of a score once it is measured; it counts from the next `tell` on."""
         self._memory = self._memory.with_noise(score_noise)
 
-    @changing
-    def charge_as(self, other: Tuner) -> None:
-        """Copy the charges of another tuner whose runs this one has replayed."""
-        self._memory = self._memory.charged_as(other.memory)
-
     @reading
     def explain(self, left: Left | None = None) -> Explanation:
         """The next decision in full: all values, their uncertainty, and the price at which it would change."""
