@@ -30,12 +30,12 @@ from typing import Any
 
 import numpy as np
 from cube import Array, Space, params_of, points_of, unit_of
-from gaussian_process import Process, conditioned, fit
 from peer_plain import spread
 from tasks import LEVELS, Task, autobct_tuner, play
 from yardsticks import kept_folder
 
 from autobct import Categorical, Float, Int
+from autobct.belief.surrogate.gaussian_process import Process, conditioned, fit
 
 CONFIGURATIONS = 512
 SPACES: Mapping[str, Space] = {

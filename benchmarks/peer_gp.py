@@ -13,11 +13,11 @@ from collections.abc import Callable
 
 import numpy as np
 from cube import Array, params_of, points_of, unit_of
-from gaussian_process import fitted
 from peer_plain import spread
 from scipy.special import erfcx, ndtr
 from tasks import Question, Training, Tuner, best_seen_of
 
+from autobct.belief.surrogate.gaussian_process import fitted
 from autobct.tuning.space.parameter import Categorical
 from autobct.tuning.space.space import Space
 from autobct.tuning.space.usual_values import usual_places

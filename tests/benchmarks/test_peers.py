@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import peer_pipe
 import pytest
-from gaussian_process import _loss, _squares, fitted
 from peer_cells import Cell, append, cell_of, code, read
 from peer_gp import gittins, gp_tuner, log_ei_per_cost, log_gain
 from peer_list import PEERS, Entry
@@ -20,7 +19,6 @@ from peer_pipe import Peer
 from peer_plain import random, sobol, spread
 from peer_table import bootstrap, line_of, paired
 from scipy.integrate import quad
-from scipy.optimize import approx_fprime
 from tasks import LEVELS, Task, autobct_tuner, outcome_of, play
 
 import autobct
@@ -41,23 +39,6 @@ def task(tmp_path, monkeypatch):
 
 def cell(task: str, seed: int, trials, level=None, chosen=0) -> Cell:
     return Cell("peer", task, level, seed, "", tuple(trials), chosen, 0.5)
-
-
-def test_the_gradient_of_the_process_is_that_of_its_loss():
-    rng = np.random.default_rng(0)
-    places, y, at = rng.random((6, 3)), rng.standard_normal(6), 0.5 * rng.standard_normal(4)
-    fixed = (y, _squares(places, places), np.zeros(4), np.ones(4))
-    numeric = approx_fprime(at, lambda x: _loss(x, *fixed)[0], 1e-7)
-    assert _loss(at, *fixed)[1] == pytest.approx(numeric, abs=1e-4)
-
-
-def test_the_process_learns_a_smooth_function():
-    places = np.linspace(0, 1, 12)[:, None]
-    process = fitted(places, np.sin(6 * places[:, 0]))
-    mean, sd = process(np.array([[0.37], [0.81]]))
-    assert mean == pytest.approx(np.sin(6 * np.array([0.37, 0.81])), abs=0.05)
-    assert np.all(sd < 0.2)
-    assert process(np.array([[9.0]]))[1] > 3 * sd.max()
 
 
 @pytest.mark.parametrize("z", [-30.0, -4.0, -1.0, -0.3, 2.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def measured(params: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def tuner_after(runs: int, **keywords: Any) -> Tuner:
-    tuner = Tuner(SPACE, price=1e-4, seed=3, **keywords)
+    tuner = Tuner(SPACE, **{"price": 1e-4, "seed": 3, **keywords})
     for _ in range(runs):
         train = tuner.ask()
         assert isinstance(train, Train)
@@ -61,8 +62,6 @@ def test_after_one_run_gains_stay_within_the_range_that_is_assumed(unit: float) 
 def test_values_are_the_mean_of_both_as_far_as_it_is_realised() -> None:
     position = tuner_after(2).position()
     terms, state = position.problem.terms, position.state
-    from dataclasses import replace
-
     (second,) = state.others
     ensemble = expected_improvement(replace(state, others=(), realised=1.0), terms)
     np.testing.assert_allclose(expected_improvement(state, terms), REALISED * (ensemble + second.gain) / 2, rtol=1e-12)
@@ -71,7 +70,7 @@ def test_values_are_the_mean_of_both_as_far_as_it_is_realised() -> None:
     )
 
 
-def test_any_number_of_surrogates_are_averaged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_any_number_of_surrogates_the_median_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     tuner = tuner_after(2)
     alone, terms = tuner.position().state, tuner.problem.terms
 
@@ -84,8 +83,9 @@ def test_any_number_of_surrogates_are_averaged(monkeypatch: pytest.MonkeyPatch) 
     state = tuner.position().state
     fresh = np.setdiff1d(np.arange(state.size), [tuner.candidates.places[place] for place in tuner.memory.finished])
     two, three = expected_improvement(alone, terms), expected_improvement(state, terms)
-    np.testing.assert_allclose(three[fresh], (2 * two + REALISED * 0.3)[fresh] / 3, rtol=1e-12)
-    np.testing.assert_allclose(three, 2 * two / 3 + REALISED * state.others[1].gain / 3, rtol=1e-12)
+    own = REALISED * expected_improvement(replace(alone, others=(), realised=1.0), terms)
+    every = np.stack([own, 2 * two - own, np.full_like(two, REALISED * 0.3)])
+    np.testing.assert_allclose(three[fresh], np.median(every, axis=0)[fresh], rtol=1e-9, atol=1e-15)
     log_price = 2 * np.log(expected_price(alone, terms)) + math.log(0.02 + terms.overhead)
     np.testing.assert_allclose(expected_price(state, terms), np.exp(log_price / 3), rtol=1e-12)
 
@@ -193,3 +193,36 @@ def test_a_damaged_file_is_refused() -> None:
 
     with pytest.raises(MapFileError, match="kind"):
         read_surrogate(map_bytes(shipped_map("1d-log-recall"), {}))
+
+
+def test_the_process_has_a_say_from_the_eighth_run_on_and_none_about_costs() -> None:
+    for runs, expected in ((7, 1), (8, 2)):
+        position = tuner_after(runs, price=2e-5).position()
+        assert len(position.state.others) == expected
+    network, process = position.state.others
+    assert process.cost is None
+    assert np.all(process.gain >= 0.0)
+    terms, alone = position.problem.terms, replace(position.state, others=(network,))
+    np.testing.assert_array_equal(expected_price(position.state, terms), expected_price(alone, terms))
+
+
+def test_the_process_counts_runs_under_way_as_made() -> None:
+    tuner = tuner_after(8, price=2e-5)
+    surrogate, problem, runs = other_surrogates.GaussianProcessSurrogate(), tuner.problem, tuner.history
+    controls = tuner.position().problem.controls
+    alone = surrogate.posterior(problem, runs, [], controls)
+    assert alone is not None
+    most = int(alone.gain.argmax())
+    beside = surrogate.posterior(problem, runs, [controls[most]], controls)
+    assert beside is not None
+    assert beside.gain[most] < 0.5 * alone.gain[most]
+
+
+def test_scores_that_are_all_alike_tell_the_process_nothing() -> None:
+    tuner = Tuner(SPACE, price=1e-9, seed=3, score_range=(0, 1))
+    for _ in range(9):
+        train = tuner.ask()
+        if not isinstance(train, Train):
+            break
+        tuner.tell(train, score=0.5, cost=1.0)
+    assert all(other.cost is not None for other in tuner.position().state.others)

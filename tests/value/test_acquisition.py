@@ -192,7 +192,13 @@ def test_other_surrogates_count_as_much_as_the_belief() -> None:
     )
     terms, three = Terms(1.0, recall=True, overhead=0.01), replace(state, others=others)
     own, price = expected_improvement(state, terms), expected_price(state, terms)
-    np.testing.assert_allclose(expected_improvement(three, terms), (own + np.array([0.1, 0.5])) / 3, rtol=1e-12)
+    np.testing.assert_allclose(
+        expected_improvement(three, terms), np.median([own, others[0].gain, others[1].gain], axis=0), rtol=1e-12
+    )
+    two = replace(state, others=others[:1])
+    np.testing.assert_allclose(expected_improvement(two, terms), (own + others[0].gain) / 2, rtol=1e-12)
+    silent = replace(state, others=(*others, RunExpectation(np.zeros(2))))
+    np.testing.assert_array_equal(expected_price(silent, terms), expected_price(three, terms))
     product = price * np.array([0.21 * 0.41, 0.11 * 0.91])
     np.testing.assert_allclose(expected_price(three, terms), np.cbrt(product), rtol=1e-12)
 

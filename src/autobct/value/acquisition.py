@@ -82,19 +82,19 @@ def surrogates_of(state: State) -> tuple[Predictive, ...]:
 def expected_improvement(state: State, terms: Terms) -> Array:
     """By how much one run is expected to raise the score of the model returned, chance of finishing included.
 
-    The mean over all surrogates.  What is expected of the best of many candidates is too much, as it is the best partly
-    by error: only the share `state.realised` of it is counted on.
+    The median over all surrogates, which of two is their mean.  What is expected of the best of many candidates is too
+    much, as it is the best partly by error: only the share `state.realised` of it is counted on.
     """
     found = [surrogate.improvement(terms) for surrogate in surrogates_of(state)]
-    improvement = found[0] if len(found) == 1 else np.asarray(sum(found[1:], found[0]) / len(found))
+    improvement = found[0] if len(found) == 1 else np.median(found, axis=0)
     if state.kept.shape[-1]:
         improvement = state.realised * improvement
     return improvement if state.feasibility is None else np.asarray(state.feasibility * improvement)
 
 
 def expected_price(state: State, terms: Terms) -> Array:
-    """Expected price of one run: the geometric mean over all surrogates."""
-    found = [surrogate.price(terms) for surrogate in surrogates_of(state)]
+    """Expected price of one run: the geometric mean over all surrogates that have a say about costs."""
+    found = [price for surrogate in surrogates_of(state) if (price := surrogate.price(terms)) is not None]
     return found[0] if len(found) == 1 else np.asarray(math.prod(found[1:], start=found[0]) ** (1.0 / len(found)))
 
 

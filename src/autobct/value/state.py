@@ -106,26 +106,28 @@ class Predictive(Protocol):
     def improvement(self, terms: Terms) -> Array:
         """By how much a run that finishes is expected to raise the score of the model returned.  (..., G)."""
 
-    def price(self, terms: Terms) -> Array:
-        """Expected price of one run.  (..., G)."""
+    def price(self, terms: Terms) -> Array | None:
+        """Expected price of one run, (..., G); None if it has no say about costs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunExpectation:
     """A `Predictive` as plain numbers, (G,) each.
 
-    gain: expected improvement;  cost: expected cost of a run as it is worth in score, without overhead
+    gain: expected improvement;  cost: expected cost of a run as it is worth in score, without overhead, if it has a say
     """
 
     gain: Array
-    cost: Array
+    cost: Array | None = None
 
     def improvement(self, terms: Terms) -> Array:
         """As it was found."""
         return self.gain
 
-    def price(self, terms: Terms) -> Array:
+    def price(self, terms: Terms) -> Array | None:
         """With the overhead, and without what is paid for anyway."""
+        if self.cost is None:
+            return None
         if not terms.covered:
             return self.cost + terms.overhead
         beyond = np.maximum(self.cost - terms.price * terms.covered, terms.least * self.cost)

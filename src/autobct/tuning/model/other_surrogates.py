@@ -1,7 +1,8 @@
 """Other surrogates than the belief, and what they expect of a run at each candidate.
 
 The belief, an ensemble of surfaces or a Kalman filter, is kept in memory and looked ahead with; it joins them as
-`value.acquisition.BeliefPredictive`.  Expected improvements are averaged, and costs by their geometric mean.
+`value.acquisition.BeliefPredictive`.  What counts is the median of the expected improvements, which of two is their
+mean, and the geometric mean of the expected costs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
+from autobct.belief.surrogate.gaussian_process import conditioned, fit_quickly
 from autobct.belief.surrogate.network import Layout
 from autobct.belief.surrogate.predictive import NetworkPosterior, Shown
 from autobct.maps.library import shipped_surrogate
@@ -28,8 +30,9 @@ REALISED = 0.4
 """Share of the expected improvement that the best-looking of many candidates brings.  docs/decisions/surrogate.md."""
 
 _BEST, _LATEST = 16, 44  # of very many runs the network is shown so many
-_LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which the network is not asked
+_LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which no other surrogate is asked
 _FEW = 5  # finished runs, from which on the network sees the scale of scores without being shown a range
+_ENOUGH = 8  # finished runs, from which on the process has a say
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
 
 
@@ -52,8 +55,8 @@ class Surrogate(Protocol):
 class NetworkSurrogate:
     """The trained network of the package.
 
-    It has no say before a run has finished, nor where runs are cheaper than all that it has learned from.  Runs under
-    way count as finished with the outcome that it expects of them; of very many the latest.
+    It has no say before a run has finished.  Runs under way count as finished with the outcome that it expects of them;
+    of very many the latest.
     """
 
     def posterior(
@@ -61,7 +64,7 @@ class NetworkSurrogate:
     ) -> RunExpectation | None:
         """As every surrogate."""
         shown = _shown(problem, runs)
-        if shown is None or shown.unit < _LOWEST * shown.width:
+        if shown is None:
             return None
         network, layout = shipped_surrogate(), layout_of(problem.space, problem.stated.hints.growing)
         posterior = NetworkPosterior.after(network, layout, shown)
@@ -72,7 +75,33 @@ class NetworkSurrogate:
         return RunExpectation(improvement, cost * shown.price)
 
 
-OTHERS: tuple[Surrogate, ...] = (NetworkSurrogate(),)
+class GaussianProcessSurrogate:
+    """A Gaussian process of the score, which was trained on nothing: after some runs it sees when others hope in vain.
+
+    Scores below the best are compressed, so that plateaus and divergence do not set the scale of what is left to gain.
+    It has no say about costs.
+    """
+
+    def posterior(
+        self, problem: ScaledProblem, runs: Sequence[Run], pending: Sequence[Array], controls: Array
+    ) -> RunExpectation | None:
+        """As every surrogate."""
+        shown = _shown(problem, runs)
+        if shown is None or np.count_nonzero(shown.finished) < _ENOUGH:
+            return None
+        places, scores = shown.controls[shown.finished], shown.scores[shown.finished]
+        behind = scores.max() - scores
+        if not behind.any():
+            return None
+        unit = float(np.median(behind[behind > 0]))
+        values = -np.log1p(behind / unit)
+        process = conditioned(places, values, fit_quickly(places, values))
+        if pending:
+            process = process.believing(np.stack(pending[-_LATEST:]))
+        return RunExpectation(unit * process.improvement(controls))
+
+
+OTHERS: tuple[Surrogate, ...] = (NetworkSurrogate(), GaussianProcessSurrogate())
 """The surrogates that are asked besides the belief."""
 
 
@@ -89,7 +118,10 @@ def layout_of(space: Space, growing: Sequence[int] = ()) -> Layout:
 
 
 def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
-    """The runs, in model units of score; None where there is nothing to go by."""
+    """The runs, in model units of score; None before one has finished, and where runs are next to free.
+
+    At such prices nothing was measured, and the network has learned from none of them.
+    """
     scores = np.array([np.nan if run.score is None else problem.score_observed(run.score) for run in runs])
     if not np.isfinite(scores).any():
         return None
@@ -97,7 +129,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
     costs = plausible_costs(runs)
     costs = np.maximum(costs, max(_CHEAPEST * float(costs.max()), 1e-12))
     chosen = _few(scores)
-    return Shown(
+    shown = Shown(
         controls=np.stack([runs[index].control for index in chosen]),
         scores=scores[chosen],
         costs=costs[chosen],
@@ -106,6 +138,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
         guess=_guess(problem),
         widest=1.0,  # the range of scores, stated or as the runs have shown it
     )
+    return None if shown.unit < _LOWEST * shown.width else shown
 
 
 def _few(scores: Array) -> Indices:

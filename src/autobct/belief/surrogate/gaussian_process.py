@@ -7,24 +7,32 @@ observations; the constant mean is the generalised least-squares one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from cube import Array
 from scipy.linalg import cho_solve, solve_triangular
-from scipy.optimize import minimize
+
+from autobct.belief.arrays import Array
+from autobct.belief.normal import upsilon
 
 _NOISE = (-4.0, 1.0)
 _SPREAD = math.sqrt(3.0)
 _BOUNDS = (-9.0, 6.0)  # of every logarithm
+_JITTER = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Process:
-    """What is known after some observations.  places: (n, d), lengths: (d,); centre and scale are the observations'."""
+    """What is known after some observations.
+
+    places, values: (n, d) in the unit cube, (n,);  logs: (d + 1,) logarithms of the lengths and of the noise
+    factor: Cholesky's, of the covariance of observations;  weights: (n,);  mean, centre, scale: of the values
+    """
 
     places: Array
-    lengths: Array
+    values: Array
+    logs: Array
     factor: Array
     weights: Array
     mean: float
@@ -33,10 +41,20 @@ class Process:
 
     def __call__(self, at: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the noiseless value at (m, d) places."""
-        across = _kernel(_squares(at, self.places) @ self.lengths**-2.0)
+        across = _kernel(_squares(at, self.places) @ np.exp(-2.0 * self.logs[:-1]))
         half = solve_triangular(self.factor, across.T, lower=True)
         var = np.maximum(1.0 - np.sum(half**2, axis=0), 1e-12)
         return self.centre + self.scale * (self.mean + across @ self.weights), self.scale * np.sqrt(var)
+
+    def improvement(self, at: Array) -> Array:
+        """Expected improvement on the best of the places observed, as it is estimated.  (m, d) -> (m,)."""
+        mean, sd = self(at)
+        return upsilon(mean - self(self.places)[0].max(), sd)
+
+    def believing(self, at: Array) -> Process:
+        """As if values had been observed at (m, d) places just as they are expected there."""
+        places, values = np.concatenate([self.places, at]), np.concatenate([self.values, self(at)[0]])
+        return _process(places, values, self.logs, self.centre, self.scale)
 
 
 def fitted(places: Array, values: Array) -> Process:
@@ -45,26 +63,63 @@ def fitted(places: Array, values: Array) -> Process:
 
 
 def fit(places: Array, values: Array) -> Array:
-    """Logarithms of the lengths and, last, of the noise.  (d + 1,)."""
-    y, squares, dim = _standard(values)[0], _squares(places, places), places.shape[1]
-    usual = np.append(np.full(dim, math.sqrt(2.0) + 0.5 * math.log(dim)), _NOISE[0])
-    width = np.append(np.full(dim, _SPREAD), _NOISE[1])
-    start = np.clip(usual - width**2, *_BOUNDS)  # the mode
-    starts = [start, np.append(np.full(dim, math.log(0.5)), _NOISE[0])]
-    found = [
-        minimize(_loss, x, args=(y, squares, usual, width), jac=True, method="L-BFGS-B", bounds=[_BOUNDS] * (dim + 1))
-        for x in starts
-    ]
-    return np.asarray(min(found, key=lambda result: float(result.fun)).x, dtype=float)
+    """Logarithms of lengths and, last, of the noise, (d + 1,): from the mode of their prior and from short lengths."""
+    dim = places.shape[1]
+    usual, width = _prior(dim)
+    mode = np.clip(usual - width**2, *_BOUNDS)
+    return _best_of(places, values, [mode, np.append(np.full(dim, math.log(0.5)), _NOISE[0])], 15_000)
+
+
+def fit_quickly(places: Array, values: Array) -> Array:
+    """The same in a few steps from moderate lengths: for a decision, which hardly depends on more of them."""
+    dim = places.shape[1]
+    start = np.append(np.full(dim, math.log(0.5) + 0.25 * math.log(dim)), _NOISE[0])
+    return _best_of(places, values, [start], 15)
 
 
 def conditioned(places: Array, values: Array, logs: Array) -> Process:
     """The process with these lengths and this noise, as `fit` gives them."""
-    y, centre, scale = _standard(values)
-    lengths, noise = np.exp(logs[:-1]), math.exp(logs[-1])
-    factor = _factor(_kernel(_squares(places, places) @ lengths**-2.0), noise)
-    mean, weights = _solved(factor, y)
-    return Process(places, lengths, factor, weights, mean, centre, scale)
+    return _process(places, values, logs, *_standard(values)[1:])
+
+
+def _process(places: Array, values: Array, logs: Array, centre: float, scale: float) -> Process:
+    factor = _factor(_kernel(_squares(places, places) @ np.exp(-2.0 * logs[:-1])), math.exp(logs[-1]))
+    mean, weights = _solved(factor, (values - centre) / scale)
+    return Process(
+        places=places,
+        values=values,
+        logs=logs,
+        factor=factor,
+        weights=weights,
+        mean=mean,
+        centre=centre,
+        scale=scale,
+    )
+
+
+def _best_of(places: Array, values: Array, starts: Sequence[Array], steps: int) -> Array:
+    from scipy.optimize import minimize  # slow to import
+
+    y, squares = _standard(values)[0], _squares(places, places)
+    found = [
+        minimize(
+            _loss,
+            start,
+            args=(y, squares, *_prior(places.shape[1])),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[_BOUNDS] * len(start),
+            options={"maxiter": steps},
+        )
+        for start in starts
+    ]
+    return np.asarray(min(found, key=lambda result: float(result.fun)).x, dtype=float)
+
+
+def _prior(dim: int) -> tuple[Array, Array]:
+    """Means and standard deviations of the logarithms.  (d + 1,) each."""
+    usual = np.append(np.full(dim, math.sqrt(2.0) + 0.5 * math.log(dim)), _NOISE[0])
+    return usual, np.append(np.full(dim, _SPREAD), _NOISE[1])
 
 
 def _standard(values: Array) -> tuple[Array, float, float]:
@@ -93,7 +148,7 @@ def _loss(x: Array, y: Array, squares: Array, usual: Array, width: Array) -> tup
 
 
 def _factor(kernel: Array, noise: float) -> Array:
-    return np.asarray(np.linalg.cholesky(kernel + (noise + 1e-8) * np.eye(len(kernel))), dtype=float)
+    return np.asarray(np.linalg.cholesky(kernel + (noise + _JITTER) * np.eye(len(kernel))), dtype=float)
 
 
 def _solved(factor: Array, y: Array) -> tuple[float, Array]:
@@ -110,6 +165,3 @@ def _squares(a: Array, b: Array) -> Array:
 def _kernel(squared: Array) -> Array:
     distance = np.sqrt(5.0 * squared)
     return np.asarray((1.0 + distance + distance**2 / 3.0) * np.exp(-distance), dtype=float)
-
-
-__all__ = ["Process", "conditioned", "fit", "fitted"]
