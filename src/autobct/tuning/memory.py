@@ -88,17 +88,24 @@ class Memory:
     @property
     def returned(self) -> bytes | None:
         """The place of the model that would be returned now; None if there is none."""
-        places = list(self.finished)
-        if not places or not self.problem.terms.recall:
-            return places[-1] if places else None
-        return places[int(score_at(self.known, controls_at(places)).argmax())]
+        return None if (found := self._incumbent()) is None else found[0]
 
     @property
     def incumbent_score(self) -> float | None:
         """The estimated score of that model, in the user's units; None if there is none."""
-        if (place := self.returned) is None:
+        return None if (found := self._incumbent()) is None else float(self.problem.score_scale.to_raw(found[1]))
+
+    def _incumbent(self) -> tuple[bytes, float] | None:
+        """That place and score, in model units."""
+        places = list(self.finished)
+        if not places:
             return None
-        return float(self.problem.score_scale.to_raw(float(score_at(self.known, self.control(place)[None])[0])))
+        places = places if self.problem.terms.recall else places[-1:]
+        controls = controls_at(places)
+        features = self.problem.prior.model.score_basis(controls)
+        at = int(score_at(self.known, controls, features).argmax()) if len(places) > 1 else 0
+        own = slice(at, at + 1)
+        return places[at], float(score_at(self.known, controls[own], np.ascontiguousarray(features[own]))[0])
 
     @property
     def news(self) -> str:

@@ -176,12 +176,14 @@ class Learned:
         return PLAIN if self.evidence is None else self.evidence.compression
 
 
-def score_at(known: Learned, controls: Array) -> Array:
+def score_at(known: Learned, controls: Array, features: Array | None = None) -> Array:
     """Estimates at controls (n, p), in model units: what the surfaces say, and at trained controls what was measured.
 
-    (n,).  See `Misfit`.
+    (n,).  See `Misfit`.  features: of the controls, (n, J), if they are at hand
     """
-    learned = np.asarray(known.problem.prior.model.score_basis(controls) @ known.belief.score.mean)
+    if features is None:
+        features = known.problem.prior.model.score_basis(controls)
+    learned = np.asarray(features @ known.belief.score.mean)
     surface = known.compression.undone(learned)
     if known.evidence is None:
         return surface

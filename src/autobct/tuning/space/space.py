@@ -106,7 +106,7 @@ class Space:
         u = np.asarray(control, dtype=float)
         if u.shape != (self.dim,) or not np.all(np.isfinite(u)):
             raise ValueError(f"control must be {self.dim} finite numbers, got {control!r}; write these")
-        exists = self.existing(u[None])[0]
+        exists = self.existing(u[None])[0] if self.conditional else [True] * len(self.names)
         return {
             name: _decode(parameter, u[span].tolist())
             for name, parameter, span, there in zip(self.names, self.parameters, self._spans(), exists, strict=True)
