@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.tuning.cases import LINE, hill, numbers, play, replayed
 
-from autobct import Affine, AffineLog, Run, Stop, Train, Tuner, paper_prior
+from autobct import Affine, AffineLog, Float, Run, Stop, Train, Tuner, paper_prior
 from autobct.tuning.model.alarm import notes_of
 from autobct.tuning.problem import problem_of
 from autobct.tuning.units.ranges import FEW, shown
@@ -179,16 +179,55 @@ def test_without_a_range_the_best_score_says_whether_it_is_the_unit_range() -> N
     assert ends(shown(problem, runs(0.3, 0.9))) == (0.0, 1.0)
     assert ends(shown(problem, runs(-0.5, 0.9))) == (-0.5, 1.0)
     assert ends(shown(problem, runs(-1e4, 0.9))) == (0.0, 1.0)
-    history = runs(57.0)
+    history = runs(570.0)
     low, high = ends(shown(problem, history))
-    assert high - low == pytest.approx(114.0)
+    assert high - low == pytest.approx(1140.0)
     typical = problem.prior.model.score_basis(history[0].control) @ problem.prior.belief.score.mean
-    assert low + typical * 114.0 == pytest.approx(57.0)  # as far as one score can tell
+    assert low + typical * 1140.0 == pytest.approx(570.0)  # as far as one score can tell
+
+
+@pytest.mark.parametrize(
+    ("scores", "percentages"),
+    [
+        ((57.0,), True),
+        ((9.8, 83.0), True),
+        ((57.0, 80.0, 70.0, -1e9), True),  # one has diverged
+        ((9.8,), False),  # too little to tell
+        ((57.0, 101.0), False),
+        ((57.0, -3.0), False),
+    ],
+    ids=str,
+)
+def test_scores_that_look_like_percentages_have_their_range(scores: Any, percentages: bool) -> None:
+    history = runs(*scores, at=(0.0, 0.5, 1.0, 0.3)[: len(scores)])
+    assert (ends(shown(problem_of(LINE, 0.01), history)) == (0.0, 100.0)) is percentages
+    assert ends(shown(problem_of(LINE, 0.01, direction="minimize"), history)) != (0.0, 100.0)
+
+
+def test_percentages_of_a_tiny_spread_show_their_own_scale() -> None:
+    scores, at = (97.01, 97.04, 97.02, 97.05, 97.03), (0.0, 0.2, 0.4, 0.6, 0.8)
+    low, high = ends(shown(problem_of(LINE, 0.01), runs(*scores, at=at)))
+    assert high - low < 10.0
+
+
+def test_percentages_are_tuned_like_the_fractions_that_they_are() -> None:
+    """Decisions are the same as with the range stated, and as for fractions at the same price."""
+    space = {"x": Float(0, 1), "y": Float(0, 1)}
+
+    def played(unit: float, **told: Any) -> list[Any]:
+        def train(params: Any) -> tuple[float, float]:
+            return unit * (0.9 - (params["x"] - 0.3) ** 2 - 0.5 * (params["y"] - 0.6) ** 2), 1.0
+
+        return [trial.params for trial in play(Tuner(space, price=0.003 * unit, seed=4, **told), train)[0]]
+
+    untold = played(100.0)
+    assert len(untold) > 2
+    assert untold == played(100.0, score_range=(0, 100)) == played(1.0)
 
 
 @given(
     scores=st.lists(st.floats(1.5, 9.0), min_size=2, max_size=6, unique=True),
-    unit=st.floats(1.0, 1e6),
+    unit=st.floats(100.0, 1e6),
 )
 @settings(max_examples=40, deadline=None)
 def test_a_learned_scale_follows_the_unit(scores: list[float], unit: float) -> None:
@@ -199,7 +238,7 @@ def test_a_learned_scale_follows_the_unit(scores: list[float], unit: float) -> N
 
 def test_a_learned_scale_is_where_its_posterior_is_highest() -> None:
     """Against a search on a grid, with the contrasts by an orthonormal basis instead of a projection."""
-    problem, history = problem_of(LINE, 0.01), runs(31.0, 37.0, 35.0, 33.5)
+    problem, history = problem_of(LINE, 0.01), runs(310.0, 370.0, 350.0, 335.0)
     features = problem.prior.model.score_basis(np.stack([run.control for run in history]))
     cov = features @ problem.prior.belief.score.cov @ features.T
     contrasts = np.linalg.qr(np.column_stack([np.ones(4), np.eye(4)[:, :3]]))[0][:, 1:].T
@@ -207,15 +246,15 @@ def test_a_learned_scale_is_where_its_posterior_is_highest() -> None:
     seen = contrasts @ np.array([run.score for run in history])
     spread, told = seen @ inverse @ seen, np.trace(inverse @ contrasts @ cov @ contrasts.T) - 0.5
     logs = np.linspace(-6, 6, 200_001)
-    posterior = -told * logs - spread / (2 * 74.0**2) * np.exp(-2 * logs) - logs**2 / (2 * 3.0**2)
+    posterior = -told * logs - spread / (2 * 740.0**2) * np.exp(-2 * logs) - logs**2 / (2 * 3.0**2)
     low, high = ends(shown(problem, history))
-    assert math.log((high - low) / 74.0) == pytest.approx(logs[posterior.argmax()], abs=1e-3)
+    assert math.log((high - low) / 740.0) == pytest.approx(logs[posterior.argmax()], abs=1e-3)
 
 
 def test_a_diverged_score_is_no_part_of_a_learned_scale() -> None:
     problem = problem_of(LINE, 0.01)
-    clean = ends(shown(problem, runs(57.0, 80.0, 70.0, at=(0.0, 0.5, 1.0))))
-    assert ends(shown(problem, runs(57.0, 80.0, 70.0, -1e9, at=(0.0, 0.5, 1.0, 0.3)))) == clean
+    clean = ends(shown(problem, runs(570.0, 800.0, 700.0, at=(0.0, 0.5, 1.0))))
+    assert ends(shown(problem, runs(570.0, 800.0, 700.0, -1e9, at=(0.0, 0.5, 1.0, 0.3)))) == clean
 
 
 @pytest.mark.parametrize("score", [1e308, -1e308, 1e30])

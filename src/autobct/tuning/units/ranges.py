@@ -5,7 +5,8 @@
 | score_range=(low, high) | beyond an end | the range and all scores, those that diverged left out |
 | score_range=(low, high) | all are more than `OTHER_UNITS` ranges better | the scores themselves: level and spread |
 | no score_range | the best score is not in (0, 1) | the scores themselves |
-| no score_range | a worse one is not | (0, 1) and all scores, those that diverged left out |
+| either of these | scores to be maximised lie in (0, 100), the best above `PERCENTAGE` | (0, 100): percentages |
+| no score_range | a worse one is not in (0, 1) | (0, 1) and all scores, those that diverged left out |
 | anything | none, but the scores of `FEW` runs differ by less than `TOO_WIDE` of the range | the scores themselves |
 | anything | a few scores are far below all others, see `FAR_BELOW` | that of the others |
 | cost_range=(low, high) | beyond either end | the range and all costs of finished runs |
@@ -32,7 +33,16 @@ from scipy.special import wrightomega
 from autobct.belief.arrays import Array, Indices
 from autobct.tuning.history import Run
 from autobct.tuning.problem import UNKNOWN_SPREAD, put
-from autobct.tuning.units.scale import Affine, AffineLog, Ranges, Scale, ScaledProblem, between, is_log
+from autobct.tuning.units.price_sides import PERCENTAGE
+from autobct.tuning.units.scale import (
+    Affine,
+    AffineLog,
+    Ranges,
+    Scale,
+    ScaledProblem,
+    between,
+    is_log,
+)
 
 DIVERGED = 2.0
 """So many score ranges below the best, a score counts as just that bad."""
@@ -60,6 +70,9 @@ LARGEST = 1e150
 
 FAR_OFF = 3.0 * UNKNOWN_SPREAD
 """Of log cost: beyond it the guess from the price was wrong."""
+
+FRACTIONS, PERCENTAGES = (0.0, 1.0), (0.0, 100.0)
+"""Ranges that scores have by their nature.  docs/decisions/ranges.md."""
 
 _SMALLEST = 1e-12  # unit of a learned scale, in ranges
 _MARGIN = 0.01  # of a range that was stretched to scores far away
@@ -95,15 +108,34 @@ def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
     scale = stated.score_scale
     if stated.fixed[0] or not finished:
         return scale
-    seen = np.clip(scale.to_model(np.array([run.score for run in finished], dtype=float)), -LARGEST, LARGEST)
-    best, controls = float(seen.max()), np.stack([run.control for run in finished])
-    usual = _not_far_below(seen)
-    other = seen.min() > OTHER_UNITS if stated.score_known else not (0.0 <= best <= 1.0)
-    if not other:
-        ends = _widened(seen, best)
-        if not _too_wide(seen[usual], *ends):
-            return scale if ends == (0.0, 1.0) else between(scale, *ends)
+    scores = np.array([run.score for run in finished], dtype=float)
+    seen = np.clip(scale.to_model(scores), -LARGEST, LARGEST)
+    controls, usual, natural = (
+        np.stack([run.control for run in finished]),
+        _not_far_below(seen),
+        natural_range(problem, scores),
+    )
+    other = seen.min() > OTHER_UNITS if stated.score_known else natural != FRACTIONS
+    ends = _widened(seen, float(seen.max()))
+    if other and natural == PERCENTAGES:
+        other, ends = False, (float(scale.to_model(natural[0])), float(scale.to_model(natural[1])))
+    if not other and not _too_wide(seen[usual], *ends):
+        return scale if ends == (0.0, 1.0) else between(scale, *ends)
     return between(scale, *_learned(problem, seen[usual], controls[usual], least=1.0 if other else 0.0))
+
+
+def natural_range(problem: ScaledProblem, scores: Array) -> tuple[float, float] | None:
+    """The range that scores (n,) have by their nature, as far as they tell: fractions or percentages; None if neither.
+
+    Percentages are to be maximised: a loss of 30 may be anything.
+    """
+    rising = problem.direction == "maximize"
+    best = float(scores.max() if rising else scores.min())
+    if FRACTIONS[0] <= best <= FRACTIONS[1]:
+        return FRACTIONS
+    low, high = PERCENTAGES
+    near = scores[scores >= best - DIVERGED * (high - low)]
+    return PERCENTAGES if rising and PERCENTAGE <= best <= high and near.min() >= low else None
 
 
 def _not_far_below(seen: Array) -> Indices:
