@@ -166,7 +166,8 @@ class _Worker:
     def _tell(self, decision: Train, outcome: TrialOutcome) -> None:
         self._wall, self._cost = self._wall + outcome.wall, self._cost + outcome.cost
         run = run_of(self._worker.tuner, decision, outcome.score, outcome.cost, outcome.error)
-        self._heard.news(self._worker.tuner, self._worker.tell(decision, run.score, run.cost, error=run.error))
+        told = self._worker.tell(decision, run.score, run.cost, error=run.error)  # the tuner is another one after it
+        self._heard.news(self._worker.tuner, told)
         for note in outcome.notes:
             self._note(f"Run {run.trial + 1}: {note}.")
 
