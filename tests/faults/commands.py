@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.run.cases import write_job
+from tests.run.cases import decided, tune, write_job
 
 from autobct.run import processes
-from autobct.run.journal import read_journal
+from autobct.run.journal import encoded, read_journal
+from autobct.run.journal_replay import replay
 
 RUNS = 20
 
@@ -43,7 +47,7 @@ max_runs = {RUNS}
 
 @dataclass(frozen=True)
 class Command:
-    """`autobct run` in a folder, with some options; "--storage" among them if its runs are in a database."""
+    """`autobct run` in a folder, with some options, "--dir" or "--storage" perhaps among them."""
 
     folder: Path
     options: tuple[str, ...] = ()
@@ -56,7 +60,16 @@ class Command:
 
     @property
     def storage(self) -> str | None:
-        return self.options[self.options.index("--storage") + 1] if "--storage" in self.options else None
+        """The database with its runs; None if they are in its results."""
+        return self._option("--storage")
+
+    @property
+    def results(self) -> Path:
+        """The folder that it makes."""
+        return Path(self._option("--dir") or self.folder / "tune.run")
+
+    def _option(self, name: str) -> str | None:
+        return self.options[self.options.index(name) + 1] if name in self.options else None
 
     def start(self, **more: Any) -> subprocess.Popen[str]:
         """The command, running; all that it starts works in its folder."""
@@ -85,9 +98,8 @@ class Command:
         return found
 
     def _in_folder(self) -> list[tuple[int, tuple[Any, ...]]]:
-        journal = self.folder / "tune.run" / "journal.jsonl"
-        records = read_journal(journal) if journal.exists() and journal.stat().st_size else []
-        told = [record for record in records if record["kind"] == "told"]
+        journal = self.results / "journal.jsonl"
+        told = [record for record in read_journal(journal) if record["kind"] == "told"] if journal.exists() else []
         return [(record["trial"], (record["score"], record["cost"], record["error"])) for record in told]
 
     @staticmethod
@@ -105,6 +117,16 @@ class Command:
             for t in ended
         ]
 
+    def decisions(self) -> list[Any]:
+        """All decisions that were followed, to the last bit, by run."""
+        if self.storage is None:
+            made = replay(read_journal(self.results / "journal.jsonl"), verify=False).decisions
+        else:
+            from autobct.integrations.storage.stored_study import read_study
+
+            made = read_study(self.storage, "tune").decisions
+        return json.loads(json.dumps([encoded(decision) for decision in made]))[:RUNS]
+
     def at_work(self) -> list[int]:
         """All processes that work in the folder."""
         return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and self._is_here(entry)]
@@ -121,3 +143,12 @@ class Command:
         while (left := self.at_work()) and time.monotonic() < until:
             time.sleep(0.02)
         return not left
+
+
+@cache
+def undisturbed() -> list[Any]:
+    """The decisions if nothing happens, one program at a time."""
+    with tempfile.TemporaryDirectory() as folder:
+        lines = [line for line in TRAIN.splitlines(keepends=True) if not line.startswith("sleep")]
+        found: list[Any] = json.loads(decided(tune(write_job(Path(folder), TOML, "".join(lines)))))
+        return found[:RUNS]

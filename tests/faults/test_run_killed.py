@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.commands import RUNS, Command
+from tests.faults.commands import RUNS, Command, undisturbed
 
 from autobct.run import journal_replay, processes
-from autobct.run.journal import encoded, read_journal
+from autobct.run.journal import read_journal
 from autobct.run.journal_replay import replay
 from autobct.run.process import TWICE
 
@@ -98,34 +98,14 @@ def check_the_end(what: Command) -> None:
     found = what.on_record()
     assert sorted(found) == list(range(RUNS))
     assert all(error is None or error.startswith(TWICE) for _, _, error in found.values())
-    assert json.loads((what.folder / "tune.run" / "result.json").read_text())["runs"] == RUNS
+    assert json.loads((what.results / "result.json").read_text())["runs"] == RUNS
     assert what.is_quiet(), [processes.command_of(pid) for pid in what.at_work()]
-
-
-def decisions(what: Command) -> list[str]:
-    """All decisions that were followed, to the last bit, by run."""
-    if what.storage is None:
-        made = replay(read_journal(what.folder / "tune.run" / "journal.jsonl"), verify=False).decisions
-    else:
-        from autobct.integrations.storage.stored_study import read_study
-
-        made = read_study(what.storage, "tune").decisions
-    return [json.dumps(encoded(decision)) for decision in made[:RUNS]]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    what = command(tmp_path_factory.mktemp("whole"), "folder", 1)
-    with what.start() as tuner:
-        said, _ = tuner.communicate()
-    assert tuner.returncode == 4, said
-    return decisions(what)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("where", ["folder", "sqlite"])
 def test_a_command_that_is_killed_again_and_again(
-    where: str, jobs: int, tmp_path: Path, undisturbed: list[str], monkeypatch: pytest.MonkeyPatch
+    where: str, jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_replay, "VERIFIED", RUNS)
     moments, hits, tunings = random.Random(f"{where} {jobs}"), 0, 0
@@ -135,7 +115,7 @@ def test_a_command_that_is_killed_again_and_again(
         tunings += 1
         check_the_end(what)
         if jobs == 1:
-            assert decisions(what) == undisturbed
+            assert what.decisions() == undisturbed()
         if where == "folder":  # every decision, made again from what stands before it
-            assert replay(read_journal(what.folder / "tune.run" / "journal.jsonl"), verify=True).note == ""
+            assert replay(read_journal(what.results / "journal.jsonl"), verify=True).note == ""
     print(f"{where}, {jobs} at a time: {hits} processes killed in {tunings} tunings")

@@ -31,7 +31,7 @@ class InFolder:
     waited = 0.0
 
     def __init__(self, kept: StoredTuner, folder: Path, grace: float) -> None:
-        self._kept = kept
+        self._kept, self._folder = kept, folder
         self._clock = _RunClock(folder / _CLOCK, grace / _PER_GRACE)
         self._made = _earlier(folder / NAME, kept.tuner.memory.problem.space)
 
@@ -47,7 +47,8 @@ class InFolder:
 
     def ask(self, left: Left | None = None, waiting: Waiting | None = None) -> Decision:
         """As `StoredTuner.ask`; a run that a crash has cut short comes first, or counts as failed."""
-        decision = self._kept.ask(left, waiting)
+        with self._one_sentence():
+            decision = self._kept.ask(left, waiting)
         if isinstance(decision, Train):
             self._made[decision.trial] = decision
             self._clock.begin(decision.trial)
@@ -66,20 +67,34 @@ class InFolder:
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
     ) -> Run:
         """As `StoredTuner.tell`."""
-        try:
+        number = trial.trial if isinstance(trial, Train) else trial
+        outcome = f"score {score}" if error is None else f"error {error!r}"
+        with self._one_sentence(f"; run {number + 1} ({outcome}, cost {cost}) is not stored"):
             run = self._kept.tell(trial, score, cost, error=error)
-        except JournalError as damaged:
-            raise StorageError(str(damaged)) from None
         self._clock.finish(run.trial)
         return run
 
     def charge(self, cost: float, *, deciding: bool = False) -> None:
         """As `StoredTuner.charge`."""
-        self._kept.charge(cost, deciding=deciding)
+        with self._one_sentence():
+            self._kept.charge(cost, deciding=deciding)
 
     def close(self) -> None:
         """Stop the clock."""
         self._clock.close()
+
+    @contextlib.contextmanager
+    def _one_sentence(self, lost: str = "") -> Iterator[None]:
+        """StorageError if the journal cannot be written.  lost: what is not in it then"""
+        from autobct.run.lock import LockedError
+
+        try:
+            yield
+        except (JournalError, LockedError) as error:
+            raise StorageError(str(error)) from None
+        except OSError as error:
+            where = f"the folder {str(self._folder)!r} cannot be written"
+            raise StorageError(f"{where}: {error.strerror}{lost}; the same call continues") from None
 
 
 class _RunClock:
