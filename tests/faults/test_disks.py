@@ -50,8 +50,9 @@ def contents(place: Disk) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(place.path.rglob("*")) if path.is_file()}
 
 
-@both
-@pytest.mark.parametrize("after", [autobct.Run, autobct.Train])
+@pytest.mark.parametrize(
+    ("where", "after"), [("folder", autobct.Run), ("folder", autobct.Train), ("sqlite", autobct.Train)]
+)
 def test_a_disk_that_fills_up_in_the_midst_of_a_tuning(where: str, after: type, small: Disk) -> None:
     kept, told = storage(small, where), list[autobct.Run]()
 
