@@ -90,6 +90,12 @@ class Command:
         lines = log.read_text().splitlines() if log.exists() else []
         return [int(line.split()[0]) - 1 for line in lines]
 
+    def wait_for(self, tuner: subprocess.Popen[str], started: int) -> None:
+        """Until so many programs were started; AssertionError if the tuner ends before."""
+        while len(self.started()) < started:
+            assert tuner.poll() is None, tuner.communicate()[0]
+            time.sleep(0.005)
+
     def on_record(self) -> dict[int, tuple[Any, ...]]:
         """Run -> score, cost and error, of all that have an outcome; AssertionError if one has two."""
         told = self._in_folder() if self.storage is None else self._in_database(self.storage)

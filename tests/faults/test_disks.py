@@ -108,8 +108,7 @@ def command(folder: Path, place: Disk, where: str) -> Command:
 def test_a_command_in_a_folder_on_a_disk_that_fills_up(tmp_path: Path, small: Disk) -> None:
     what = command(tmp_path, small, "folder")
     with what.start() as tuner:
-        while len(what.started()) < 5:
-            time.sleep(0.01)
+        what.wait_for(tuner, 5)
         small.fill()
         said, _ = tuner.communicate()
     assert tuner.returncode == 1, said
@@ -129,8 +128,7 @@ def test_a_command_in_a_folder_on_a_disk_that_fills_up(tmp_path: Path, small: Di
 def test_a_command_on_sqlite_waits_for_room_and_continues(tmp_path: Path, small: Disk) -> None:
     what = command(tmp_path, small, "sqlite")
     with what.start() as tuner:
-        while len(what.started()) < 5:
-            time.sleep(0.01)
+        what.wait_for(tuner, 5)
         small.fill()
         time.sleep(2.0)  # longer than all other runs together would take
         started = len(what.started())
