@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.faults.commands import TOML as TWENTY
 from tests.faults.commands import TRAIN, Command
-from tests.run.cases import TOML, told, write_job
+from tests.run.cases import TOML, told, tune, write_job
 
 from autobct.run import job as jobs
 from autobct.run import processes
