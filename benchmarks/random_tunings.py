@@ -54,7 +54,6 @@ class Case:
     spread: float
     price: float
 
-
     def can_run_away(self, most_runs: int) -> bool:
         """Whether so many runs, of which ten are free, could cost more than all there is to gain."""
         return self.price * (most_runs - 10) > MOST_SPENT
