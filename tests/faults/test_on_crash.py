@@ -21,6 +21,7 @@ from autobct.run.job import Job, opened
 from autobct.run.journal import JournalError, read_journal
 from autobct.run.journal_replay import cut_short
 from autobct.run.process import LOST
+from autobct.run.recorded import _written
 from autobct.run.run_clock import DIED
 from autobct.run.session import Session
 from autobct.run.trial import Trainer
@@ -63,6 +64,7 @@ def test_all_runs_that_were_cut_short_have_failed_and_none_is_begun_again(tmp_pa
     assert len(what.on_record()) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not processes.LINUX, reason="only Linux says which processes belong together")
 def test_the_same_journal_may_be_continued_the_other_way(tmp_path: Path) -> None:
     what = killed(tmp_path)
@@ -72,6 +74,20 @@ def test_the_same_journal_may_be_continued_the_other_way(tmp_path: Path) -> None
     assert tuner.returncode == 4, said
     assert all(error is None for _, _, error in what.on_record().values())
     assert sorted(what.started()) == [0, 0, 1, 1, 2, 2, 3, 4, 5]
+
+
+def test_a_journal_that_is_inconsistent_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = write_job(tmp_path)
+    tune(path)
+    journal = tmp_path / "tune.run" / "journal.jsonl"
+    records = [record for record in read_journal(journal) if record["kind"] != "stopped"]
+    last = max(place for place, record in enumerate(records) if record["kind"] == "told")
+    records[last] = {**records[last], "trial": 900}  # a run without an outcome, and an outcome without a run
+    journal.write_bytes(_written(records))
+    before = journal.read_bytes()
+    with pytest.raises(JournalError, match="inconsistent"), opened(Job.of(path), fresh=False, on_crash="fail"):
+        pass
+    assert journal.read_bytes() == before
 
 
 def asked(trial: int) -> dict[str, Any]:

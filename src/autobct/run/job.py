@@ -114,14 +114,20 @@ def opened(job: Job, *, fresh: bool, on_crash: OnCrash = "rerun") -> Iterator[Op
         end_all(lambda: marked(f"{lock.mark}:"), GRACE)  # what outlived a tuner and a keeper that were killed
         journal, records = _journal(job, lock)
         with contextlib.closing(journal), contextlib.closing(RunClock(job.folder, INTERVAL)) as clock:
-            failed = _fail_cut_short(job, journal, records, clock) if on_crash == "fail" else ""
             again = replay(records, verify=True)
-            yield OpenedFolder(journal, replace(again, note=f"{failed} {again.note}".strip()), lock, clock)
+            if on_crash == "fail" and (failed := _fail_cut_short(job, journal, records, clock)):
+                again = replace(replay(records, verify=False), note=f"{failed} {again.note}".rstrip())
+            yield OpenedFolder(journal, again, lock, clock)
 
 
 def _fail_cut_short(job: Job, journal: Journal, records: list[dict[str, Any]], clock: RunClock) -> str:
-    """Count the runs that a crash has cut short as failed, at the cost they had when last heard of; a sentence."""
+    """Count the runs that a crash has cut short as failed, at the cost they had when last heard of.
+
+    A sentence that says so; "" if there are none.
+    """
     cut = cut_short(records)
+    if not cut:
+        return ""
     for trial, expected in cut.items():
         wall = clock.seconds(trial)
         cost = wall if job.settings.measure == "wall" else expected
@@ -129,8 +135,6 @@ def _fail_cut_short(job: Job, journal: Journal, records: list[dict[str, Any]], c
         journal.add("told", trial=trial, **told)
         records.append({"kind": "told", "trial": trial, **told})
     numbers = ", ".join(str(trial + 1) for trial in cut)
-    if not cut:
-        return ""
     return f"Cut short when the process died, and counted as failed: {'run' if len(cut) == 1 else 'runs'} {numbers}."
 
 

@@ -53,10 +53,11 @@ class InFolder:
         """Count the runs that a crash has cut short as failed, at the cost they had when last heard of."""
         timed = bool(self.tuner.memory.problem.price.unit)
         for _ in self.tuner.under_way:
-            train = self._kept.ask()  # these come first
-            assert isinstance(train, Train)
-            cost = self._clock.seconds(train.trial) if timed else train.expected_cost
-            self._kept.tell(train, error=DIED, cost=cost)
+            with self._one_sentence():
+                train = self._kept.ask()  # these come first
+                assert isinstance(train, Train)
+                cost = self._clock.seconds(train.trial) if timed else train.expected_cost
+                self._kept.tell(train, error=DIED, cost=cost)
 
     def tell(
         self, trial: Train | int, score: float | None = None, cost: float | None = None, *, error: str | None = None
