@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.commands import RUNS, Command, undisturbed
+from tests.faults.commands import RUNS, TRAIN, Command, undisturbed
 
 from autobct.run import journal_replay, processes
 from autobct.run.journal import read_journal
@@ -32,9 +32,9 @@ VICTIMS = {1: ("tuner", "all"), 3: ("tuner", "all", "keeper", "program")}
 """By the number of jobs.  A keeper or a program that is killed twice is a failed run, which changes decisions."""
 
 
-def command(folder: Path, where: str, jobs: int) -> Command:
+def command(folder: Path, where: str, jobs: int, script: str = TRAIN) -> Command:
     more = ("--storage", f"sqlite:///{folder}/run.db") if where == "sqlite" else ()
-    return Command.new(folder, "--jobs", str(jobs), *more)
+    return Command.new(folder, "--jobs", str(jobs), *more, script=script)
 
 
 def hit(tuner: subprocess.Popen[str], victim: str, moments: random.Random) -> int:
@@ -73,7 +73,7 @@ class Witness:
         assert not self._seen.keys() & again, "a run that was on record was made again"
         found = self._what.on_record()
         assert {trial: found.get(trial) for trial in self._seen} == self._seen, "a run that was on record is lost"
-        self._started, self._seen = self._started + len(again), found
+        self._seen, self._started = found, len(self._what.started())  # what starts after it was on record
         return found
 
 
@@ -119,3 +119,27 @@ def test_a_command_that_is_killed_again_and_again(
         if where == "folder":  # every decision, made again from what stands before it
             assert replay(read_journal(what.results / "journal.jsonl"), verify=True).note == ""
     print(f"{where}, {jobs} at a time: {hits} processes killed in {tunings} tunings")
+
+
+def test_two_commands_on_one_database_of_which_one_is_killed_again_and_again(tmp_path: Path) -> None:
+    """What it had begun goes to the other; nothing that it has started runs on."""
+    moments, hits, tunings = random.Random("two"), 0, 0
+    while hits < KILLS:
+        what = command(tmp_path / str(tunings), "sqlite", 2, TRAIN.replace("sleep 0.1", "sleep 0.7"))
+        witness = Witness(what)
+        with what.start() as steady:
+            while hits < KILLS and steady.poll() is None:
+                with what.start() as other:
+                    time.sleep(1.0)  # until it has read the database, more or less
+                    wait_for_programs(other, what, moments.randrange(1, 4))
+                    time.sleep(moments.uniform(0.0, 0.5))
+                    hits += hit(other, moments.choice(("tuner", "all")), moments) if other.poll() is None else 0
+                    said, _ = other.communicate()
+                assert other.returncode in (4, -signal.SIGKILL), said
+                witness.look()
+            said, _ = steady.communicate()
+        assert steady.returncode == 4, said
+        witness.look()
+        check_the_end(what)
+        tunings += 1
+    print(f"two commands: {hits} processes killed in {tunings} tunings")

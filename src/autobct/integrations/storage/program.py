@@ -39,16 +39,18 @@ def tune_program_together(job: Job, storage: Storage, heard: Listeners, *, jobs:
     jobs: programs at the same time, of this worker
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)  # this process is ours
+    start = tuner_of(job.settings)
     try:
         with interruptible() as interrupts:
             together = shared(
-                tuner_of(job.settings),
+                start,
                 storage,
                 settings=defining(job),
                 hurried=lambda: interrupts.count > 0,
                 gave_up=_gave_up,
                 end_orphans=lambda token: end_all(lambda: marked(f"{token}:"), GRACE),
                 say=lambda note: None,  # said with all other news
+                waiting=lambda text: heard.tell(start, Note(-1, "run", text)),
             )
             with together as worker:
                 return _Worker(job, worker, heard, interrupts, jobs).go_on()
