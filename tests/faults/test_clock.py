@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.faults.commands import RUNS, TOML, TRAIN, Command, undisturbed
+from tests.faults.commands import QUICK, RUNS, TOML, Command, undisturbed
 
 HOUR = 3600
 JUMPS = (3 * HOUR, -5 * HOUR, 0, 400 * 24 * HOUR, -48 * HOUR)
@@ -49,7 +49,7 @@ class Clock:
 
 
 def command(folder: Path, *options: str, slow: str = "") -> Command:
-    return Command.new(folder, *options, toml=TOML + LIMITS, script=TRAIN.replace("sleep", f"{SEES}{slow}sleep", 1))
+    return Command.new(folder, *options, toml=TOML + LIMITS, script=QUICK.replace("sleep", f"{SEES}{slow}sleep", 1))
 
 
 def jumping(tuners: list[subprocess.Popen[str]], clocks: list[Clock], what: Command) -> list[str]:

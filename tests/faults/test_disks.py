@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.faults.commands import RUNS, Command, undisturbed
+from tests.faults.commands import QUICK, RUNS, Command, undisturbed
 from tests.faults.disks import Disk, disk, missing
 from tests.faults.work import SPACE, outcome, settings, trained
 from tests.faults.work import undisturbed as tuned_undisturbed
@@ -102,7 +102,7 @@ def test_a_read_only_disk_changes_nothing(where: str, small: Disk) -> None:
 def command(folder: Path, place: Disk, where: str) -> Command:
     """`autobct run` whose runs are on the disk, and whose program is not."""
     options = {"folder": ("--dir", str(place.path / "kept")), "sqlite": ("--storage", f"sqlite:///{place.path}/run.db")}
-    return Command.new(folder, *options[where])
+    return Command.new(folder, *options[where], script=QUICK)
 
 
 def test_a_command_in_a_folder_on_a_disk_that_fills_up(tmp_path: Path, small: Disk) -> None:
@@ -130,7 +130,7 @@ def test_a_command_on_sqlite_waits_for_room_and_continues(tmp_path: Path, small:
     with what.start() as tuner:
         what.wait_for(tuner, 5)
         small.fill()
-        time.sleep(2.0)  # longer than all other runs together would take
+        time.sleep(2.0)  # about as long as all other runs together would take
         started = len(what.started())
         assert tuner.poll() is None
         small.free()
