@@ -66,6 +66,11 @@ class Command:
         return self._option("--storage")
 
     @property
+    def study(self) -> str:
+        """The name of the tuning in a database."""
+        return self._option("--study") or "tune"
+
+    @property
     def results(self) -> Path:
         """The folder that it makes."""
         return Path(self._option("--dir") or self.folder / "tune.run")
@@ -100,7 +105,7 @@ class Command:
 
     def on_record(self) -> dict[int, tuple[Any, ...]]:
         """Run -> score, cost and error, of all that have an outcome; AssertionError if one has two."""
-        told = self._in_folder() if self.storage is None else self._in_database(self.storage)
+        told = self._in_folder() if self.storage is None else self._in_database(self.storage, self.study)
         found = dict(told)
         assert len(found) == len(told), told
         return found
@@ -111,14 +116,15 @@ class Command:
         return [(record["trial"], (record["score"], record["cost"], record["error"])) for record in told]
 
     @staticmethod
-    def _in_database(address: str) -> list[tuple[int, tuple[Any, ...]]]:
+    def _in_database(address: str, study: str) -> list[tuple[int, tuple[Any, ...]]]:
         import optuna
 
         from autobct.integrations.storage.claims import CLAIM, ERROR
 
-        if "tune" not in optuna.get_all_study_names(address):
+        url = address.replace("postgresql://", "postgresql+psycopg://")
+        if study not in optuna.get_all_study_names(url):
             return []
-        trials = optuna.load_study(study_name="tune", storage=address).trials
+        trials = optuna.load_study(study_name=study, storage=url).trials
         ended = [t for t in trials if t.state in (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL)]
         return [
             (t.system_attrs[CLAIM]["slot"], (t.values and t.values[0], t.user_attrs["cost"], t.user_attrs.get(ERROR)))
@@ -132,7 +138,7 @@ class Command:
         else:
             from autobct.integrations.storage.stored_study import read_study
 
-            made = read_study(self.storage, "tune").decisions
+            made = read_study(self.storage, self.study).decisions
         return json.loads(json.dumps([encoded(decision) for decision in made]))[:RUNS]
 
     def at_work(self) -> list[int]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.faults import postgres
 from tests.faults.commands import RUNS, TRAIN, Command, undisturbed
 
 from autobct.run import journal_replay, processes
@@ -32,9 +33,9 @@ VICTIMS = {1: ("tuner", "all"), 3: ("tuner", "all", "keeper", "program")}
 """By the number of jobs.  A keeper or a program that is killed twice is a failed run, which changes decisions."""
 
 
-def command(folder: Path, where: str, jobs: int, script: str = TRAIN) -> Command:
+def command(folder: Path, where: str, jobs: int) -> Command:
     more = ("--storage", f"sqlite:///{folder}/run.db") if where == "sqlite" else ()
-    return Command.new(folder, "--jobs", str(jobs), *more, script=script)
+    return Command.new(folder, "--jobs", str(jobs), *more)
 
 
 def hit(tuner: subprocess.Popen[str], victim: str, moments: random.Random) -> int:
@@ -121,25 +122,42 @@ def test_a_command_that_is_killed_again_and_again(
     print(f"{where}, {jobs} at a time: {hits} processes killed in {tunings} tunings")
 
 
-def test_two_commands_on_one_database_of_which_one_is_killed_again_and_again(tmp_path: Path) -> None:
+def one_of_two_under_fire(what: Command, moments: random.Random, most: int) -> int:
+    """Two commands on one database, of which one is killed at random moments and started again; how many died."""
+    witness, hits = Witness(what), 0
+    with what.start() as steady:
+        while hits < most and steady.poll() is None:
+            with what.start() as other:
+                time.sleep(1.0)  # until it has read the database, more or less
+                wait_for_programs(other, what, moments.randrange(1, 4))
+                time.sleep(moments.uniform(0.0, 0.5))
+                hits += hit(other, moments.choice(("tuner", "all")), moments) if other.poll() is None else 0
+                said, _ = other.communicate()
+            assert other.returncode in (4, -signal.SIGKILL), said
+            witness.look()
+        said, _ = steady.communicate()
+    assert steady.returncode == 4, said
+    witness.look()
+    return hits
+
+
+def kill_one_of_two(folder: Path, address: str) -> None:
     """What it had begun goes to the other; nothing that it has started runs on."""
     moments, hits, tunings = random.Random("two"), 0, 0
     while hits < KILLS:
-        what = command(tmp_path / str(tunings), "sqlite", 2, TRAIN.replace("sleep 0.1", "sleep 0.7"))
-        witness = Witness(what)
-        with what.start() as steady:
-            while hits < KILLS and steady.poll() is None:
-                with what.start() as other:
-                    time.sleep(1.0)  # until it has read the database, more or less
-                    wait_for_programs(other, what, moments.randrange(1, 4))
-                    time.sleep(moments.uniform(0.0, 0.5))
-                    hits += hit(other, moments.choice(("tuner", "all")), moments) if other.poll() is None else 0
-                    said, _ = other.communicate()
-                assert other.returncode in (4, -signal.SIGKILL), said
-                witness.look()
-            said, _ = steady.communicate()
-        assert steady.returncode == 4, said
-        witness.look()
-        check_the_end(what)
+        options = ("--jobs", "2", "--storage", address, "--study", f"s{tunings}")
+        what = Command.new(folder / str(tunings), *options, script=TRAIN.replace("sleep 0.1", "sleep 0.7"))
+        hits += one_of_two_under_fire(what, moments, KILLS - hits)
         tunings += 1
-    print(f"two commands: {hits} processes killed in {tunings} tunings")
+        check_the_end(what)
+    print(f"two commands on {address.partition(':')[0]}: {hits} processes killed in {tunings} tunings")
+
+
+def test_one_of_two_commands_on_sqlite_is_killed_again_and_again(tmp_path: Path) -> None:
+    kill_one_of_two(tmp_path, f"sqlite:///{tmp_path}/run.db")
+
+
+@pytest.mark.skipif(bool(postgres.missing()), reason=postgres.missing() or "-")
+def test_one_of_two_commands_on_postgresql_is_killed_again_and_again(tmp_path: Path) -> None:
+    with postgres.postgres() as server:
+        kill_one_of_two(tmp_path, server.address)
