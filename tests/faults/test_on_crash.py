@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -22,7 +23,7 @@ from autobct.run.journal import JournalError, read_journal
 from autobct.run.journal_replay import cut_short
 from autobct.run.process import LOST
 from autobct.run.recorded import _written
-from autobct.run.run_clock import DIED
+from autobct.run.run_clock import DIED, RunClock
 from autobct.run.session import Session
 from autobct.run.trial import Trainer
 from autobct.tuning.progress import Listeners
@@ -88,6 +89,31 @@ def test_a_journal_that_is_inconsistent_is_refused_and_left_as_it_is(tmp_path: P
     with pytest.raises(JournalError, match="inconsistent"), opened(Job.of(path), fresh=False, on_crash="fail"):
         pass
     assert journal.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 100_000,
+        b'{"0": NaN}',
+        b'{"0": 1e999}',
+        b'{"0": -1}',
+        b'{"0": "1"}',
+        b"[]",
+        b"\xff",
+        b'{"0": ' + b"9" * 400,
+    ],
+)
+def test_a_clock_that_is_none_of_ours_costs_the_times_in_it_only(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "running.json").write_bytes(text)
+    with contextlib.closing(RunClock(tmp_path, 60.0)) as clock:
+        assert clock.seconds(0) == 0.0
+
+
+def test_nor_is_a_pipe_in_its_place_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "running.json")
+    with contextlib.closing(RunClock(tmp_path, 60.0)) as clock:
+        assert clock.seconds(0) == 0.0
 
 
 def asked(trial: int) -> dict[str, Any]:

@@ -7,9 +7,10 @@ import json
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
+from autobct.belief.arrays import finite_number
 from autobct.maps.container import write_file
+from autobct.maps.ordinary import read_json, read_ordinary
 
 DIED = "the process died"
 """The error of a run that a crash has cut short, if it counts as failed."""
@@ -18,6 +19,7 @@ INTERVAL = 10.0
 """Seconds between two times, where no period of grace says otherwise."""
 
 _NAME = "running.json"
+_MOST_BYTES = 1 << 20
 
 
 class RunClock:
@@ -46,10 +48,7 @@ class RunClock:
 
     def seconds(self, trial: int) -> float:
         """Of a run that an earlier process made, when it was last written down."""
-        try:
-            return max(float(self._before.get(str(trial), 0.0)), 0.0)
-        except (TypeError, ValueError):
-            return 0.0
+        return self._before.get(str(trial), 0.0)
 
     def close(self) -> None:
         """Stop."""
@@ -65,9 +64,10 @@ class RunClock:
                 write_file(self._path, json.dumps(taken).encode())
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, float]:
+    """Run -> seconds; none if the file is none of ours, which costs no more than the times in it."""
     try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        found = read_json(read_ordinary(path, _MOST_BYTES).decode("utf-8"))
+        return {str(run): finite_number(seconds, "seconds", least=0.0) for run, seconds in found.items()}
+    except (ValueError, TypeError, AttributeError):  # FileError is a ValueError
         return {}
-    return found if isinstance(found, dict) else {}
