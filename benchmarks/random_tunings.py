@@ -4,7 +4,7 @@
 
 Every case is drawn from its number: a space of one to six parameters, a surface with noise, regions that fail or
 diverge, costs and prices over six orders of magnitude, and ranges that are right, unstated, or wrong by a factor of a
-thousand either way.  `tests/faults/test_numbers.py` runs the first hundred.
+thousand either way.  `tests/faults/test_numbers.py` plays the first hundred, briefly but for those that can run away.
 """
 
 from __future__ import annotations
@@ -41,13 +41,22 @@ Runs that fail tell nothing of a range that is a thousand times too wide; ten fa
 
 @dataclass(frozen=True)
 class Case:
-    """A tuning.  train: params, rng -> (score, cost), or an exception;  spread: of the true scores."""
+    """A tuning.
+
+    train:  params, rng -> (score, cost), or an exception;  spread: of the true scores
+    price:  of a typical run, in units of the spread
+    """
 
     number: int
     keywords: dict[str, Any]
     space: dict[str, Any]
     train: Callable[[dict[str, Any], np.random.Generator], tuple[float, float]]
     spread: float
+    price: float
+
+    def can_run_away(self, most_runs: int) -> bool:
+        """Whether so many runs, of which ten are free, could cost more than all there is to gain."""
+        return self.price * (most_runs - 10) > MOST_SPENT
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ def drawn(number: int, most_runs: int = MOST_RUNS) -> Case:
         keywords["cost_range"] = (0.3 * factor * cost_unit, 3.0 * factor * cost_unit)
     if rng.random() < 0.2:
         keywords["recall"] = False
-    return Case(number, keywords, space, train, spread)
+    return Case(number, keywords, space, train, spread, worth * unit / spread)
 
 
 def _parameter(rng: np.random.Generator) -> Any:
@@ -136,7 +145,7 @@ def played(case: Case) -> Outcome:
                 slowest = max(slowest, time.perf_counter() - began)
                 decisions.append(decision)
                 _check_decision(decision, tuner)
-                if isinstance(decision, Stop):
+                if isinstance(decision, Stop) or spent > MOST_SPENT:
                     break
                 try:
                     score, cost = case.train(dict(decision.params), rng)
@@ -146,7 +155,7 @@ def played(case: Case) -> Outcome:
                     tuner.tell(decision, score, cost)
                 if sum(run.score is not None for run in tuner.history) > 10:
                     spent += tuner.problem.price.per_cost * tuner.history[-1].cost / case.spread
-            runs, reason = len(tuner.history), decision.reason
+            runs, reason = len(tuner.history), decision.reason if isinstance(decision, Stop) else "runaway"
             _check_end(tuner, decisions)
         trouble = "" if spent <= MOST_SPENT else f"runaway: runs after the tenth cost {spent:.2g} spreads"
     except Exception as error:

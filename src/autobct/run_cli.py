@@ -17,7 +17,7 @@ from autobct.console import fail, say
 if TYPE_CHECKING:
     from autobct.run.job import Ending, Job
     from autobct.run.recorded import RecordedRun
-    from autobct.tuning.storage import Storage
+    from autobct.tuning.storage import OnCrash, Storage
 
 _FIRST = Path("tune.toml")
 _CODES = (
@@ -69,7 +69,7 @@ def run(
         str,
         typer.Option(
             metavar="rerun|fail",
-            help="What becomes of a run whose worker died: made again, or failed (in a database only).",
+            help="What becomes of a run whose process died: made again, or failed at its cost so far.",
         ),
     ] = "rerun",
     grace: Annotated[
@@ -94,7 +94,8 @@ def run(
             ending = _tuned_together(job, where, quiet=quiet, jobs=_number(jobs))
             _finish(job, ending, quiet=quiet, where=where.shown)
         else:
-            _finish(job, _tuned(job, fresh=fresh, quiet=quiet, jobs=_number(jobs)), quiet=quiet)
+            ending = _tuned(job, fresh=fresh, quiet=quiet, jobs=_number(jobs), on_crash=on_crash)
+            _finish(job, ending, quiet=quiet)
 
 
 def init(
@@ -157,12 +158,14 @@ def _number(jobs: int) -> int:
     return cores() if jobs == -1 else jobs
 
 
-def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int) -> Ending:
+def _tuned(job: Job, *, fresh: bool, quiet: bool, jobs: int, on_crash: str) -> Ending:
     """A table on a terminal, plain lines elsewhere."""
     from autobct.run.session import tune_program
     from autobct.tuning.progress import listeners
 
-    return tune_program(job, listeners((), False if quiet else sys.stdout), fresh=fresh, jobs=jobs)
+    heard = listeners((), False if quiet else sys.stdout)
+    crash: OnCrash = "fail" if on_crash == "fail" else "rerun"  # checked before
+    return tune_program(job, heard, fresh=fresh, jobs=jobs, on_crash=crash)
 
 
 def _check_options(address: str | None, study: str | None, on_crash: str, grace: float | None, *, fresh: bool) -> None:
@@ -177,10 +180,10 @@ def _check_options(address: str | None, study: str | None, on_crash: str, grace:
         raise StorageError("--study must be a name, got an empty one")
     if address is not None and fresh:
         raise StorageError("--fresh is for a folder; in a database start over with another name: --study NAME")
-    given = {"--study": study is not None, "--on-crash fail": on_crash == "fail", "--grace": grace is not None}
+    given = {"--study": study is not None, "--grace": grace is not None}
     if address is None and any(given.values()):
         options = " and ".join(option for option in given if given[option])
-        raise StorageError(f"give {options} only with --storage; in a folder, a run that was cut short is made again")
+        raise StorageError(f"give {options} only with --storage; a folder has one tuning and one process at a time")
 
 
 def _storage(address: str, study: str, on_crash: str, grace: float | None) -> Storage:

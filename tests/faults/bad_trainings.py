@@ -92,6 +92,15 @@ def floods(params: dict[str, Any]) -> Any:
     return good(params)
 
 
+def floods_for_gigabytes(params: dict[str, Any]) -> Any:
+    """More than 2 GB on standard output, and a little on the other stream."""
+    line = b"x" * (1 << 20)
+    for _ in range(2200):
+        os.write(1, line)
+    os.write(2, b"the end\n")
+    return good(params)
+
+
 def forks(params: dict[str, Any]) -> Any:
     """Leaves processes behind that would run for ever, one of them in a session of its own."""
     subprocess.Popen(["sleep", "600"], start_new_session=True)

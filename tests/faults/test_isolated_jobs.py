@@ -99,6 +99,18 @@ def test_ctrl_c_twice_does_not_wait_for_trainings_that_will_not_end(tmp_path: Pa
     assert not (tmp_path / "stayed").exists()
 
 
+@pytest.mark.skipif(not processes.LINUX, reason="only Linux tells which processes belong to another")
+def test_the_death_of_the_tuner_ends_trainings_in_plain_processes(tmp_path: Path) -> None:
+    """Otherwise the next call would make their runs beside them."""
+    with script(tmp_path, "polite", GUARD, "n_jobs=3, callbacks=[told]") as process:
+        waited_for(tmp_path / "told")
+        waited_for(tmp_path / "second")
+        below = [one.pid for one in processes.family(process.pid, None) if one.pid != process.pid]
+        assert len(below) >= 3
+        process.kill()
+    assert all_ended(below, within=30.0)
+
+
 def test_what_was_measured_elsewhere_crosses_processes_and_is_charged() -> None:
     [made] = pickle.loads(pickle.dumps(Training(is_measured, {"x": 0.5})()))
     assert (made.score, made.seconds, made.lost) == (0.8, 2.0, 3.0)

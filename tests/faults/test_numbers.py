@@ -6,16 +6,25 @@ import math
 
 import numpy as np
 import pytest
-from random_tunings import drawn, played
+from random_tunings import Case, drawn, played
 
 import autobct
 
 RUNS = 5  # of each: what goes wrong with ranges and scales goes wrong early
+LONG = 1000  # of those whose runs have a price: either they stop soon, or they run away
+
+
+def case(number: int) -> Case:
+    """A tuning with as many runs as it takes to see that it does not run away."""
+    long = drawn(number, LONG)
+    return long if long.can_run_away(LONG) else drawn(number, RUNS)
 
 
 @pytest.mark.parametrize("first", range(0, 100, 10))
 def test_random_tunings_go_well(first: int) -> None:
-    outcomes = [played(drawn(number, RUNS)) for number in range(first, first + 10)]
+    cases = [case(number) for number in range(first, first + 10)]
+    assert any(one.can_run_away(LONG) for one in cases)
+    outcomes = [played(one) for one in cases]
     assert [(one.number, one.trouble) for one in outcomes if one.trouble] == []
     assert all(one.runs >= 1 for one in outcomes)
 
@@ -33,6 +42,19 @@ def test_the_harness_sees_trouble() -> None:
 
     case.keywords["policy"] = lambda controls, seed: broken
     assert played(case).trouble
+
+
+def test_the_harness_sees_a_runaway() -> None:
+    """A policy for which every run is worth its price is ended as soon as it has spent all there is to gain."""
+
+    def greedy(state: object, terms: object, made: int) -> autobct.Assessment:
+        return autobct.Assessment.by_value(np.full(state.score.mean.shape, 1e3))  # type: ignore[attr-defined]
+
+    expensive = next(one for one in map(case, range(100)) if one.price > 1.0 and one.can_run_away(LONG))
+    expensive.keywords["policy"] = lambda controls, seed: greedy
+    found = played(expensive)
+    assert found.trouble.startswith("runaway: runs after the tenth cost")
+    assert 10 < found.runs < LONG
 
 
 def peak(params: dict[str, float]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from autobct.integrations.storage.claims import KILLED
 from autobct.integrations.storage.program import tune_program_together
 from autobct.run.job import Ending, Job
 from autobct.run.process import TWICE
+from autobct.run.session import tune_program
 from autobct.tuning.history import Train
-from autobct.tuning.progress import Listeners
+from autobct.tuning.progress import Listeners, line
 from autobct.tuning.storage import LateError
 
 NUMBERED = TOML.replace('"{y}"]', '"{y}", "{run}"]')
@@ -34,6 +36,16 @@ def together(path: Path, hear: Any = lambda tuner, event: None, jobs: int = 1) -
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
     """All decisions of the same tuning in a folder, where nothing goes wrong."""
     return decided(tune(write_job(tmp_path_factory.mktemp("whole"))))
+
+
+def test_what_is_said_of_a_run_counts_that_run(tmp_path: Path) -> None:
+    said: dict[str, list[str]] = {"folder": [], "database": []}
+    for where, words in said.items():
+        (tmp_path / where).mkdir()
+        path = write_job(tmp_path / where)
+        heard = partial(lambda words, tuner, event: words.append(line(tuner, event)), words)
+        tune_program(Job.of(path), Listeners([heard])) if where == "folder" else together(path, heard)
+    assert said["database"] == said["folder"]
 
 
 def test_a_program_that_somebody_killed_is_made_again(tmp_path: Path, undisturbed: str) -> None:

@@ -130,6 +130,23 @@ def test_a_database_that_comes_back_is_not_given_up() -> None:
     assert Patience(Storage("postgresql://host/db"), 60.0)(away) == "back"
 
 
+def test_what_is_waited_for_is_said_once_and_without_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autobct.integrations.storage.patience._SILENT", 0.0)
+    heard, left = list[str](), iter(range(3))
+
+    def away() -> str:
+        for _ in left:
+            raise OperationalError("select 1", None, Exception("server at s3cret closed the connection"))
+        return "back"
+
+    patience = Patience(Storage("postgresql://me:s3cret@host/db"), 60.0, waiting=heard.append)
+    assert patience(away) == "back"
+    assert heard == [
+        "The database 'postgresql://me:***@host/db' does not answer: server at *** closed the connection; "
+        "trying again for 60 s."
+    ]
+
+
 @pytest.mark.parametrize(
     ("changed", "named"),
     [({"price": 2e-6}, "price"), ({"direction": "minimize"}, "direction"), ({"score_noise": 0.1}, "score_noise")],

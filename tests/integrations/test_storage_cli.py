@@ -122,7 +122,6 @@ def test_an_interrupted_command_gives_its_run_back_at_once(tmp_path: Path) -> No
         (["--storage", "./folder", "--dry-run"], "give a folder with --dir"),
         (["--on-crash", "bogus"], "--on-crash must be 'rerun' or 'fail', got 'bogus'"),
         (["--on-crash", "bogus", "--dry-run"], "--on-crash must be 'rerun' or 'fail', got 'bogus'"),
-        (["--on-crash", "fail"], "give --on-crash fail only with --storage"),
         (["--grace", "-5", "--study", "s"], "--grace must be positive, got -5"),
         (["--grace", "5", "--study", "s"], "give --study and --grace only with --storage"),
         (["--storage", "sqlite:///{}/run.db", "--study", "mine"], "is of another problem: price differs"),

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,11 +18,13 @@ from pickle import PicklingError
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
+from autobct.run import processes
 from autobct.tuning.jobs import EndedRun, WorkerLostError, cores
 
 Outcome = TypeVar("Outcome")
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_WATCH = 0.5  # seconds between two looks at whether the tuner is there
 _CODES = re.compile(r"exit codes? of the workers are \{([^}]*)\}")
 
 
@@ -87,9 +90,12 @@ class Processes(Generic[Outcome]):
         if len(self._busy) >= self._jobs:
             self._waiting.append((number, run))
             return
-        pool = self._idle.pop() if self._idle else self._make(1, env=self._env, initializer=_leave_interrupts)
+        pool = self._idle.pop() if self._idle else self._new()
         self._busy[number] = pool
         pool.submit(run).add_done_callback(lambda future: self._ended.put((number, future)))
+
+    def _new(self) -> Any:
+        return self._make(1, env=self._env, initializer=_prepare, initargs=(os.getpid(),))
 
     def wait(self) -> EndedRun[Outcome]:
         """The next run to end."""
@@ -136,9 +142,18 @@ def _pool_of() -> Callable[..., Any]:
     return made
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C on a terminal reaches all processes; the tuner's own is the one to act on it."""
+def _prepare(tuner: int) -> None:
+    """In a new process.  Ctrl-C on a terminal reaches all processes; the tuner's own is the one to act on it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(tuner,), name="autobct-orphan", daemon=True).start()
+
+
+def _end_with(tuner: int) -> None:
+    """End this process, with all that it has started, when the tuner is gone: nobody waits for its run any more."""
+    while os.getppid() == tuner:
+        time.sleep(_WATCH)
+    processes.signal_all(processes.family(os.getpid(), None), signal.SIGKILL)
+    os._exit(1)
 
 
 def _is_broken(error: BaseException) -> bool:

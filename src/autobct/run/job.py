@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib import resources
 from pathlib import Path
@@ -15,16 +15,18 @@ from typing import Any
 from autobct.run.config import parse, read_text
 from autobct.run.interrupts import Interrupts
 from autobct.run.journal import NAME, Journal, JournalError, read_journal
-from autobct.run.journal_replay import JournalReplay, replay, tuner_of
+from autobct.run.journal_replay import JournalReplay, cut_short, replay, tuner_of
 from autobct.run.lock import Lock, locked
 from autobct.run.process import GRACE, NOT_STARTED, find_program
 from autobct.run.processes import end_all, marked
 from autobct.run.program_settings import ProgramSettings, SettingsError, differences
 from autobct.run.recorded import folder_of, recorded_settings
+from autobct.run.run_clock import DIED, INTERVAL, RunClock
 from autobct.run.toml_space import MOST_BYTES
-from autobct.run.trial import Trainer
+from autobct.run.trial import Trainer, TrialOutcome
 from autobct.tuning.history import Decision, Stop
 from autobct.tuning.statement import versions
+from autobct.tuning.storage import OnCrash
 from autobct.tuning.tuner import Tuner
 
 
@@ -84,16 +86,22 @@ class OpenedFolder:
     journal:  to be written on
     again:    what stood in it already
     lock:     of the folder
+    clock:    to be told of every run that begins or ends
     """
 
     journal: Journal
     again: JournalReplay
     lock: Lock
+    clock: RunClock
 
 
 @contextlib.contextmanager
-def opened(job: Job, *, fresh: bool) -> Iterator[OpenedFolder]:
-    """Take the folder of a job.  fresh: begin again; the old folder is moved aside, and nothing in it is lost."""
+def opened(job: Job, *, fresh: bool, on_crash: OnCrash = "rerun") -> Iterator[OpenedFolder]:
+    """Take the folder of a job.
+
+    fresh:     begin again; the old folder is moved aside, and nothing in it is lost
+    on_crash:  as of `Storage`: what becomes of runs that were under way when the last process died
+    """
     try:
         if fresh and job.folder.exists():
             with locked(job.folder):
@@ -105,8 +113,29 @@ def opened(job: Job, *, fresh: bool) -> Iterator[OpenedFolder]:
     with locked(job.folder) as lock:
         end_all(lambda: marked(f"{lock.mark}:"), GRACE)  # what outlived a tuner and a keeper that were killed
         journal, records = _journal(job, lock)
-        with contextlib.closing(journal):
-            yield OpenedFolder(journal, replay(records, verify=True), lock)
+        with contextlib.closing(journal), contextlib.closing(RunClock(job.folder, INTERVAL)) as clock:
+            again = replay(records, verify=True)
+            if on_crash == "fail" and (failed := _fail_cut_short(job, journal, records, clock)):
+                again = replace(replay(records, verify=False), note=f"{failed} {again.note}".rstrip())
+            yield OpenedFolder(journal, again, lock, clock)
+
+
+def _fail_cut_short(job: Job, journal: Journal, records: list[dict[str, Any]], clock: RunClock) -> str:
+    """Count the runs that a crash has cut short as failed, at the cost they had when last heard of.
+
+    A sentence that says so; "" if there are none.
+    """
+    cut = cut_short(records)
+    if not cut:
+        return ""
+    for trial, expected in cut.items():
+        wall = clock.seconds(trial)
+        cost = wall if job.settings.measure == "wall" else expected
+        told = asdict(TrialOutcome(score=None, cost=cost, error=DIED, wall=wall))
+        journal.add("told", trial=trial, **told)
+        records.append({"kind": "told", "trial": trial, **told})
+    numbers = ", ".join(str(trial + 1) for trial in cut)
+    return f"Cut short when the process died, and counted as failed: {'run' if len(cut) == 1 else 'runs'} {numbers}."
 
 
 def standing(job: Job) -> JournalReplay:

@@ -89,6 +89,24 @@ def replay(records: Sequence[Record], *, verify: bool) -> JournalReplay:
         raise JournalError(f"{_DAMAGED}: {error}") from None
 
 
+def cut_short(records: Sequence[Record]) -> dict[int, float]:
+    """Run -> expected cost, of all that were under way when the process died; one that it gave up itself is none."""
+    expected, under_way = dict[int, float](), set[int]()
+    try:
+        for record in records:
+            kind = record["kind"]
+            if kind == "asked":
+                expected[record["decision"]["trial"]] = float(record["decision"]["expected_cost"])
+                under_way.add(record["decision"]["trial"])
+            elif kind == "again":
+                under_way.update(record["trials"])
+            elif kind == "told" or (kind == "charged" and not record.get("again", False)):
+                under_way.discard(record["trial"])
+        return {trial: expected[trial] for trial in sorted(under_way)}
+    except (ValueError, LookupError, TypeError) as error:  # whatever stands in it
+        raise JournalError(f"{_DAMAGED}: {error}") from None
+
+
 def was_repaired(records: Sequence[Record]) -> bool:
     """Whether lines are missing, so that decisions after them cannot be made again."""
     return any(record.get("kind") == "repaired" for record in records)

@@ -21,21 +21,25 @@ from autobct.tuning.history import Decision, Note, Stop, Train
 from autobct.tuning.jobs import FIRST_ALONE, EndedRun, Executor, Here, places
 from autobct.tuning.progress import Listeners
 from autobct.tuning.result import count
+from autobct.tuning.storage import OnCrash
 from autobct.tuning.units.limits import Deadline, Left
 
 FORGIVEN = ("failing", "same failure", "no score")
 """Reasons to stop that say that the params are not the cause."""
 
 
-def tune_program(job: Job, heard: Listeners, *, fresh: bool = False, jobs: int = 1) -> Ending:
+def tune_program(
+    job: Job, heard: Listeners, *, fresh: bool = False, jobs: int = 1, on_crash: OnCrash = "rerun"
+) -> Ending:
     """Tune, from the start or from where it was.
 
-    heard:  hear of every decision and run from now on
-    fresh:  begin again; the folder of the old tuning is moved aside
-    jobs:   programs at the same time
+    heard:     hear of every decision and run from now on
+    fresh:     begin again; the folder of the old tuning is moved aside
+    jobs:      programs at the same time
+    on_crash:  as of `Storage`
     """
     try:
-        with opened(job, fresh=fresh) as folder, interruptible() as interrupts:
+        with opened(job, fresh=fresh, on_crash=on_crash) as folder, interruptible() as interrupts:
             return Session(job, folder, heard, interrupts, jobs).go_on()
     finally:
         heard.close()
@@ -47,6 +51,7 @@ class Session:
     def __init__(self, job: Job, folder: OpenedFolder, heard: Listeners, interrupts: Interrupts, jobs: int = 1) -> None:
         self._job, self._heard, self._interrupts, self._jobs = job, heard, interrupts, jobs
         self._journal, self._tuner, self._wall = folder.journal, folder.again.tuner, folder.again.wall
+        self._clock = folder.clock
         self._again = list(self._tuner.under_way)  # an earlier session began them, and they are to be made again
         self._made = {made.trial: made for made in folder.again.decisions if isinstance(made, Train)}
         self._running: dict[int, tuple[float, Train]] = {}
@@ -130,6 +135,7 @@ class Session:
     def _take(self, ended: EndedRun[TrialOutcome]) -> Stop | None:
         """What came of a run; why the tuning ends with it, if it does."""
         _, decision = self._running.pop(ended.number)
+        self._clock.finish(decision.trial)
         if ended.outcome is None:
             raise ended.error or RuntimeError(f"run {ended.number + 1} ended without an outcome")
         outcome = self._retries.judged(decision, ended.outcome)
@@ -148,9 +154,11 @@ class Session:
 
         One that was killed from outside is made again once.
         """
-        self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, at=_now())
+        again = self._retries.is_made_again(decision, outcome)
+        more = {"again": True} if again else {}
+        self._journal.add("charged", trial=decision.trial, cost=outcome.cost, why=outcome.error, **more, at=_now())
         self._tuner.charge(outcome.cost)
-        if self._retries.is_made_again(decision, outcome):
+        if again:
             self._submit(decision)
             return None
         return self._retries.reason_to_stop(self._tuner, capped)
@@ -158,6 +166,7 @@ class Session:
     def _submit(self, decision: Train) -> None:
         allowance, later = self._allowance(), partial(self._allowance, decision)
         self._running[decision.trial] = (time.perf_counter(), decision)
+        self._clock.begin(decision.trial)
         self._executor.submit(decision.trial, partial(self._retries.made, self._trainer, decision, allowance, later))
 
     def _say(self, text: str) -> None:

@@ -214,14 +214,18 @@ def _strict(engine: sqlalchemy.Engine) -> None:
 
 _SHORT = 1.0  # seconds, once a holder was found asleep
 _POLL = (0.002, 0.01)  # seconds between two attempts
+_PRIMARY = 0xFF  # of an error code of SQLite; the rest says more
 
 
 def _exclusive(file: sqlite3.Connection, *, last: bool) -> bool:
-    """Whether the lock was free.  SQLite's own waiting is ever more patient, so that whoever waits longest is last."""
+    """Whether the lock was free.  SQLite's own waiting is ever more patient, so that whoever waits longest is last.
+
+    Any other trouble is raised: a full disk, for one, has no room for the lock, and nobody would ever release it.
+    """
     try:
         file.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:
-        if last:
+    except sqlite3.OperationalError as error:
+        if last or error.sqlite_errorcode & _PRIMARY not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise
         return False
     return True

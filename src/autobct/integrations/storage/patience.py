@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -15,10 +16,14 @@ from autobct.tuning.storage import Storage, StorageError, without_secrets
 
 T = TypeVar("T")
 
+LOG = logging.getLogger("autobct")
+"""Hears of a database that is away, if nobody else does."""
+
 TROUBLE = (StorageInternalError, SQLAlchemyError)
 """What Optuna's storage raises when its database does not do what it should."""
 
 _FIRST, _LONGEST = 0.05, 5.0  # seconds between two attempts
+_SILENT = 5.0  # seconds after which it is said that something is waited for
 _ATTEMPTS = 2  # at least, also if the process was asleep in between
 _HOPELESS = {
     "readonly": "is read-only",
@@ -44,15 +49,17 @@ class Patience:
 
     storage:   for the sentence;  seconds: for how long
     hurried:   true when nobody wants to wait any more
+    waiting:   hears a sentence about what is waited for, once for each call that takes long
     """
 
     storage: Storage
     seconds: float
     hurried: Callable[[], bool] = field(default=lambda: False)
+    waiting: Callable[[str], object] = field(default=LOG.warning)
 
     def __call__(self, call: Callable[[], T]) -> T:
         """What the call returns; StorageError if it does not work out in time."""
-        started, wait, attempts = time.monotonic(), _FIRST, 0
+        started, wait, attempts, told = time.monotonic(), _FIRST, 0, False
         while True:
             try:
                 return call()
@@ -62,13 +69,18 @@ class Patience:
                 over = time.monotonic() - started > self.seconds and attempts >= _ATTEMPTS
                 if hopeless or over or self.hurried():
                     raise StorageError(self._sentence(why, hopeless=hopeless)) from None
+                if not told and time.monotonic() - started > _SILENT:
+                    told = True
+                    self.waiting(f"{self._said(why, 'The')}; trying again for {self.seconds:g} s.")
             time.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2.0 * wait, _LONGEST)
 
     def _sentence(self, why: str, *, hopeless: bool) -> str:
-        shown = f"the database {self.storage.shown!r}"
-        said = without_secrets(why, str(self.storage.address))
-        return f"{shown} {said}" if hopeless else f"{shown} {said}; it was tried again for {self.seconds:g} s"
+        said = self._said(why)
+        return said if hopeless else f"{said}; it was tried again for {self.seconds:g} s"
+
+    def _said(self, why: str, the: str = "the") -> str:
+        return f"{the} database {self.storage.shown!r} {without_secrets(why, str(self.storage.address))}"
 
 
 def reason(error: BaseException) -> tuple[str, bool]:

@@ -39,16 +39,18 @@ def tune_program_together(job: Job, storage: Storage, heard: Listeners, *, jobs:
     jobs: programs at the same time, of this worker
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)  # this process is ours
+    start = tuner_of(job.settings)
     try:
         with interruptible() as interrupts:
             together = shared(
-                tuner_of(job.settings),
+                start,
                 storage,
                 settings=defining(job),
                 hurried=lambda: interrupts.count > 0,
                 gave_up=_gave_up,
                 end_orphans=lambda token: end_all(lambda: marked(f"{token}:"), GRACE),
                 say=lambda note: None,  # said with all other news
+                waiting=lambda text: heard.tell(start, Note(-1, "run", text)),
             )
             with together as worker:
                 return _Worker(job, worker, heard, interrupts, jobs).go_on()
@@ -166,7 +168,8 @@ class _Worker:
     def _tell(self, decision: Train, outcome: TrialOutcome) -> None:
         self._wall, self._cost = self._wall + outcome.wall, self._cost + outcome.cost
         run = run_of(self._worker.tuner, decision, outcome.score, outcome.cost, outcome.error)
-        self._heard.news(self._worker.tuner, self._worker.tell(decision, run.score, run.cost, error=run.error))
+        told = self._worker.tell(decision, run.score, run.cost, error=run.error)  # the tuner is another one after it
+        self._heard.news(self._worker.tuner, told)
         for note in outcome.notes:
             self._note(f"Run {run.trial + 1}: {note}.")
 

@@ -18,7 +18,7 @@ from autobct.integrations._optuna_study import Follower
 from autobct.integrations._optuna_trials import COST
 from autobct.integrations.storage.claims import ERROR, KILLED, RELEASED, Claim, ClaimedTrial, ClaimReader, Snapshot
 from autobct.integrations.storage.database import Turn
-from autobct.integrations.storage.patience import Patience
+from autobct.integrations.storage.patience import LOG, Patience
 from autobct.integrations.storage.study import SharedStudy, settings_of_tuner
 from autobct.integrations.storage.workers import PER_GRACE, Heart, identity, is_gone
 from autobct.tuning.decide.position import is_failing
@@ -270,6 +270,7 @@ def shared(
     gave_up: Callable[[Tuner], bool] = lambda tuner: is_failing(tuner.memory),
     end_orphans: Callable[[str], object] = lambda token: None,
     say: Callable[[str], object] = lambda note: warnings.warn(note, RuntimeWarning, stacklevel=4),
+    waiting: Callable[[str], object] = LOG.warning,
 ) -> Iterator[SharedTuner]:
     """Work on a tuning in a database, from its start or from where it is.
 
@@ -278,11 +279,12 @@ def shared(
     gave_up:  whether failures have ended the tuning; another call goes on, and they are not held against their params
     end_orphans: ends what a worker that died on this machine has left running, by the token of its claim
     say:      hears what there is to say of earlier calls
+    waiting:  hears of a database that does not answer for a while; by default the log does
     """
     if tuner.history or tuner.under_way:
         raise ValueError("tuner must be new: its earlier runs would not be stored")
     said = {**(settings_of_tuner(tuner) if settings is None else settings), "on_crash": storage.on_crash}
-    study = SharedStudy.open(storage, tuner, said, Patience(storage, storage.patience, hurried))
+    study = SharedStudy.open(storage, tuner, said, Patience(storage, storage.patience, hurried, waiting))
     with contextlib.closing(study):
         reader = ClaimReader(
             tuner.memory.problem.space,
