@@ -35,7 +35,7 @@ from tasks import LEVELS, Task, autobct_tuner, play
 from yardsticks import kept_folder
 
 from autobct import Categorical, Float, Int
-from autobct.belief.surrogate.gaussian_process import Process, conditioned, fit
+from autobct.belief.surrogate.gaussian_process import GaussianProcess, conditioned, fit
 
 CONFIGURATIONS = 512
 SPACES: Mapping[str, Space] = {
@@ -204,7 +204,7 @@ def task_of(name: str, rows: list[dict[str, Any]]) -> Task:
     return Task(f"{name}-{len(rows)}", family, space, surface, (0.0, 1.0), 0.003)
 
 
-def _fitted(places: Array, values: Array) -> Process:
+def _fitted(places: Array, values: Array) -> GaussianProcess:
     """The process of a table; its lengths and noise, which take long to find, are kept in the temporary folder."""
     file = kept_folder() / f"process-{zlib.crc32(places.tobytes() + values.tobytes()):08x}.json"
     try:

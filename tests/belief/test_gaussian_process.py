@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.stats import multivariate_normal, norm
 
 from autobct.belief.surrogate.gaussian_process import (
-    Process,
+    GaussianProcess,
     _kernel,
     _loss,
     _prior,
@@ -23,7 +23,7 @@ LOGS = np.array([-0.7, 0.1, -3.0])
 
 
 @pytest.fixture
-def process() -> Process:
+def process() -> GaussianProcess:
     rng = np.random.default_rng(1)
     return conditioned(rng.random((9, 2)), rng.standard_normal(9) - 4.0, LOGS)
 
@@ -69,7 +69,7 @@ def test_a_few_steps_find_nearly_the_same() -> None:
     assert np.corrcoef(thorough, quick)[0, 1] > 0.98
 
 
-def test_improvement_is_the_mean_over_draws_of_the_value(process: Process) -> None:
+def test_improvement_is_the_mean_over_draws_of_the_value(process: GaussianProcess) -> None:
     at = np.random.default_rng(4).random((5, 2))
     mean, sd = process(at)
     best = process(process.places)[0].max()
@@ -77,7 +77,7 @@ def test_improvement_is_the_mean_over_draws_of_the_value(process: Process) -> No
     assert process.improvement(at) == pytest.approx(np.maximum(draws - best, 0.0).mean(axis=0), rel=0.02, abs=1e-3)
 
 
-def test_what_is_expected_changes_no_mean_and_leaves_less_uncertain(process: Process) -> None:
+def test_what_is_expected_changes_no_mean_and_leaves_less_uncertain(process: GaussianProcess) -> None:
     rng = np.random.default_rng(6)
     at, elsewhere = rng.random((3, 2)), rng.random((50, 2))
     believing = process.believing(at)

@@ -204,6 +204,25 @@ def test_scores_that_look_like_percentages_have_their_range(scores: Any, percent
     assert ends(shown(problem_of(LINE, 0.01, direction="minimize"), history)) != (0.0, 100.0)
 
 
+@pytest.mark.parametrize(
+    ("direction", "scores", "expected"),
+    [
+        ("maximize", (0.3, 0.9), (0.0, 1.0)),
+        ("maximize", (-0.5, 0.9), (0.0, 1.0)),
+        ("minimize", (0.3, 1.9), (0.0, 1.0)),
+        ("maximize", (57.0, 83.0), (0.0, 100.0)),
+        ("maximize", (570.0, 830.0), None),
+        ("minimize", (57.0, 83.0), None),
+        ("maximize", (-3.0, -2.5), None),
+    ],
+    ids=str,
+)
+def test_fractions_and_percentages_have_ends_that_nobody_stated(direction: Any, scores: Any, expected: Any) -> None:
+    assert shown(problem_of(LINE, 0.01, direction=direction), runs(*scores)).score_ends == expected
+    stated = problem_of(LINE, 0.01, direction=direction, score_range=(-5, 2000))
+    assert shown(stated, runs(*scores)).score_ends == (-5.0, 2000.0)
+
+
 def test_percentages_of_a_tiny_spread_show_their_own_scale() -> None:
     scores, at = (97.01, 97.04, 97.02, 97.05, 97.03), (0.0, 0.2, 0.4, 0.6, 0.8)
     low, high = ends(shown(problem_of(LINE, 0.01), runs(*scores, at=at)))

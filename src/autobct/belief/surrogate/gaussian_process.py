@@ -23,7 +23,7 @@ _JITTER = 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Process:
+class GaussianProcess:
     """What is known after some observations.
 
     places, values: (n, d) in the unit cube, (n,);  logs: (d + 1,) logarithms of the lengths and of the noise
@@ -51,13 +51,13 @@ class Process:
         mean, sd = self(at)
         return upsilon(mean - self(self.places)[0].max(), sd)
 
-    def believing(self, at: Array) -> Process:
+    def believing(self, at: Array) -> GaussianProcess:
         """As if values had been observed at (m, d) places just as they are expected there."""
         places, values = np.concatenate([self.places, at]), np.concatenate([self.values, self(at)[0]])
         return _process(places, values, self.logs, self.centre, self.scale)
 
 
-def fitted(places: Array, values: Array) -> Process:
+def fitted(places: Array, values: Array) -> GaussianProcess:
     """The process of observations: places (n, d) in the unit cube, values (n,)."""
     return conditioned(places, values, fit(places, values))
 
@@ -77,15 +77,15 @@ def fit_quickly(places: Array, values: Array) -> Array:
     return _best_of(places, values, [start], 15)
 
 
-def conditioned(places: Array, values: Array, logs: Array) -> Process:
+def conditioned(places: Array, values: Array, logs: Array) -> GaussianProcess:
     """The process with these lengths and this noise, as `fit` gives them."""
     return _process(places, values, logs, *_standard(values)[1:])
 
 
-def _process(places: Array, values: Array, logs: Array, centre: float, scale: float) -> Process:
+def _process(places: Array, values: Array, logs: Array, centre: float, scale: float) -> GaussianProcess:
     factor = _factor(_kernel(_squares(places, places) @ np.exp(-2.0 * logs[:-1])), math.exp(logs[-1]))
     mean, weights = _solved(factor, (values - centre) / scale)
-    return Process(
+    return GaussianProcess(
         places=places,
         values=values,
         logs=logs,

@@ -22,7 +22,7 @@ from autobct.maps.library import shipped_surrogate
 from autobct.tuning.history import Run
 from autobct.tuning.space.parameter import Categorical, Int, tuned
 from autobct.tuning.space.space import Space
-from autobct.tuning.units.ranges import DIVERGED, FAR_COST, natural_range
+from autobct.tuning.units.ranges import DIVERGED, FAR_COST
 from autobct.tuning.units.scale import ScaledProblem
 from autobct.value.state import RunExpectation
 
@@ -134,7 +134,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
         scores=scores[chosen],
         costs=costs[chosen],
         price=problem.per_cost,
-        ends=_ends(problem, np.array([run.score for run in runs if run.score is not None])),
+        ends=_ends(problem, int(np.isfinite(scores).sum())),
         guess=_guess(problem),
         widest=1.0,  # the range of scores, stated or as the runs have shown it
     )
@@ -149,17 +149,16 @@ def _few(scores: Array) -> Indices:
     return np.union1d(best, np.arange(len(scores) - _LATEST, len(scores)))
 
 
-def _ends(problem: ScaledProblem, scores: Array) -> tuple[float, float] | None:
-    """The range of scores in today's model units, the worse end first.  scores: of finished runs, (n,).
+def _ends(problem: ScaledProblem, finished: int) -> tuple[float, float] | None:
+    """The range of scores in today's model units, the worse end first.  finished: so many runs have.
 
     As stated, or as fractions and percentages have it by their nature.  Of other scores the range that is assumed so
     far, while few runs have finished: after one run alone the network would expect gains of any size.  Later the runs
     themselves show by how much scores differ.
     """
-    said = problem.stated.scores or natural_range(problem, scores)
-    if said is None:
-        return (0.0, 1.0) if len(scores) < _FEW else None
-    low, high = sorted(float(problem.score_scale.to_model(end)) for end in said)
+    if (ends := problem.score_ends) is None:
+        return (0.0, 1.0) if finished < _FEW else None
+    low, high = sorted(float(problem.score_scale.to_model(end)) for end in ends)
     return low, high
 
 

@@ -35,6 +35,8 @@ from autobct.tuning.history import Run
 from autobct.tuning.problem import UNKNOWN_SPREAD, put
 from autobct.tuning.units.price_sides import PERCENTAGE
 from autobct.tuning.units.scale import (
+    FRACTIONS,
+    PERCENTAGES,
     Affine,
     AffineLog,
     Ranges,
@@ -70,9 +72,6 @@ LARGEST = 1e150
 
 FAR_OFF = 3.0 * UNKNOWN_SPREAD
 """Of log cost: beyond it the guess from the price was wrong."""
-
-FRACTIONS, PERCENTAGES = (0.0, 1.0), (0.0, 100.0)
-"""Ranges that scores have by their nature.  docs/decisions/ranges.md."""
 
 _SMALLEST = 1e-12  # unit of a learned scale, in ranges
 _MARGIN = 0.01  # of a range that was stretched to scores far away
@@ -113,7 +112,7 @@ def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
     controls, usual, natural = (
         np.stack([run.control for run in finished]),
         _not_far_below(seen),
-        natural_range(problem, scores),
+        _natural(problem, scores),
     )
     other = seen.min() > OTHER_UNITS if stated.score_known else natural != FRACTIONS
     ends = _widened(seen, float(seen.max()))
@@ -124,7 +123,7 @@ def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
     return between(scale, *_learned(problem, seen[usual], controls[usual], least=1.0 if other else 0.0))
 
 
-def natural_range(problem: ScaledProblem, scores: Array) -> tuple[float, float] | None:
+def _natural(problem: ScaledProblem, scores: Array) -> tuple[float, float] | None:
     """The range that scores (n,) have by their nature, as far as they tell: fractions or percentages; None if neither.
 
     Percentages are to be maximised: a loss of 30 may be anything.

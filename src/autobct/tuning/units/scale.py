@@ -229,6 +229,9 @@ class Stated:
     scores: tuple[float, float] | None = None
 
 
+FRACTIONS, PERCENTAGES = (0.0, 1.0), (0.0, 100.0)
+"""Ranges that scores have by their nature: nobody needs to state them.  docs/decisions/ranges.md."""
+
 Ranges = tuple[Scale, tuple[float, float] | Affine | AffineLog | None, float | None]
 """Scale of scores, range of costs, and without the latter the cost of a typical run if it is not the guess."""
 
@@ -259,6 +262,15 @@ class ScaledProblem:
     def direction(self) -> Direction:
         """Whether higher scores are better or lower ones."""
         return "minimize" if isinstance(self.score_scale, Descending) else "maximize"
+
+    @property
+    def score_ends(self) -> tuple[float, float] | None:
+        """Lowest and highest score: as stated, or of fractions and percentages; None where scores are neither."""
+        low, high = self.score_scale.low, self.score_scale.high
+        if self.stated.scores is not None or (low, high) == PERCENTAGES:
+            return self.stated.scores or PERCENTAGES
+        unwidened = low == FRACTIONS[0] if self.direction == "minimize" else high == FRACTIONS[1]
+        return FRACTIONS if unwidened and low <= FRACTIONS[0] and FRACTIONS[1] <= high else None
 
     def score_observed(self, raw_score: float) -> float:
         """Raw score in model units; a diverged one, a million ranges away, counts as just that far."""
