@@ -159,8 +159,9 @@ def judged(network: Network, tasks: Pool, batches: int = 8) -> np.ndarray:
         ):
             shares = part.softmax(dim=-1)
             upper = shares.cumsum(dim=-1).gather(-1, truth[..., None])[..., 0]
-            middle = upper - 0.5 * shares.gather(-1, truth[..., None])[..., 0]
-            row += [((middle - 0.5).abs() < half)[known].float().mean().item() for half in (0.25, 0.45)]
+            own = shares.gather(-1, truth[..., None])[..., 0]
+            level = upper - torch.rand_like(own) * own  # anywhere in its bin, which may hold most of the distribution
+            row += [((level - 0.5).abs() < half)[known].float().mean().item() for half in (0.25, 0.45)]
         found.append(row)
     return np.mean(found, axis=0)
 
