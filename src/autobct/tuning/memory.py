@@ -11,12 +11,11 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
-from autobct.tuning.history import Note, Run, Train
-from autobct.tuning.model.alarm import Alarm, Watch, notes_of, raised, surprise, watched
+from autobct.tuning.history import Decision, Note, Run, Train
+from autobct.tuning.model.alarm import Alarm, Watch, first_notes, notes_of, raised, surprise, watched
 from autobct.tuning.model.estimate import Learned, estimated_score, score_at
 from autobct.tuning.model.posterior import extended, learned
 from autobct.tuning.problem import deciding_for
-from autobct.tuning.space.hints import begins_at
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import LARGEST, as_it_counts
 from autobct.tuning.units.scale import ScaledProblem
@@ -100,11 +99,9 @@ class Memory:
             return None
         return float(self.problem.score_scale.to_raw(float(score_at(self.known, self.control(place)[None])[0])))
 
-    @property
-    def news(self) -> str:
+    def news(self, decision: Decision) -> str:
         """What there is to say with the next decision."""
-        begins = "" if self.asked or self.runs else begins_at(self.problem.space, self.problem.stated.hints)
-        texts = [begins] if begins else []
+        texts = [] if self.asked or self.runs else first_notes(self.problem, decision)
         texts += [note.text for note in self.notes if note.run >= self.heard]
         if self.alarm is not None and self.alarm.run >= self.heard:
             texts.append(self.alarm.text)
