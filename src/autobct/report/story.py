@@ -13,6 +13,7 @@ from autobct.belief.arrays import Array
 from autobct.report.axis import number
 from autobct.report.draw_map import LEVELS, Dial, dials, swept
 from autobct.tuning.history import Decision, Run, Train, value_of_continuing
+from autobct.tuning.model.alarm import ranges_stated
 from autobct.tuning.model.estimate import Learned, estimated_score, importance, score_quantiles, to_scores
 from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.result import Result, WhatIf
@@ -147,8 +148,12 @@ class Story:
 
     @property
     def going_on(self) -> Array:
-        """Value of continuing after 0, 1, 2, ... runs; NaN where it is not known."""
-        return self._of_decisions(value_of_continuing)
+        """Value of continuing after 0, 1, 2, ... runs; NaN where it is not known.
+
+        Before a run has finished that is a guess, and one in the wrong units where no range of scores was stated.
+        """
+        found = self._of_decisions(value_of_continuing)
+        return found if ranges_stated(self.problem)[0] else np.where(np.isfinite(self.incumbent), found, np.nan)
 
     @property
     def incumbent(self) -> Array:
