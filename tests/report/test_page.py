@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.report.cases import HOSTILE, Document, half_failing, many, one, told, tuned, two
+from tests.report.cases import HOSTILE, Document, half_failing, hill, many, one, told, tuned, two
 
 import autobct
 from autobct.report import page_words
@@ -241,6 +241,16 @@ def test_without_a_score_range_nothing_is_drawn_before_the_first_run():
 
     assert np.isnan(story_of(one(train=train, score_range=None)).going_on[0])
     assert np.isfinite(story_of(one(train=train, score_range=(200, 400))).going_on[0])
+
+
+def test_the_best_so_far_is_estimated_in_one_way(results):
+    """Where decisions are not known, as with several jobs, the line shows what they would have stated."""
+    noisy = two(train=lambda params: (hill(params)[0] + 0.1 * math.sin(1e3 * params["x"]), 1.0), max_runs=8, price=1e-5)
+    for result in (*results.values(), noisy):
+        story = story_of(result)
+        np.testing.assert_allclose(
+            replace(story, decisions=()).incumbent, story.incumbent, rtol=1e-3
+        )  # ranges of today
 
 
 def test_pointing_at_a_run_shows_its_score_and_cost_in_every_chart(results):

@@ -90,7 +90,7 @@ def _doubt_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     quantiles = _surface(story, side, pair)
     doubt = np.sqrt(quantiles[3] / quantiles[1]) if side.log else (quantiles[3] - quantiles[1]) / 2
     doubt = np.abs(doubt)
-    how, key = ("as a factor", f"× or ÷ {side.name}") if side.log else ("half its 68 % interval", f"± {side.title}")
+    how, key = ("as a factor", f"× or ÷ {side.name}") if side.log else ("half of its 68 % interval", f"± {side.title}")
     caption = f"Uncertainty of the {side.name} of one run ({how}): {_least_and_most(doubt, pair)}."
     return _map(story, doubt, pair, replace(side, colour="muted", log=False), key, caption)
 

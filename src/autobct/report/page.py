@@ -201,9 +201,7 @@ def _belief(story: Story) -> Section:
         if story.posterior.evidence is not None
         else "",
         "Hover over a run for details.",
-        "Faint runs differ from the model to use in other parameters, too."
-        if len(turned) > 1 and not maps_only
-        else "",
+        "Faint dots are runs whose other parameters differ." if len(turned) > 1 and not maps_only else "",
     ]
     drawn = belief_charts(story)
     return Section(

@@ -14,7 +14,7 @@ from autobct.report.axis import number
 from autobct.report.draw_map import LEVELS, Dial, dials, swept
 from autobct.tuning.history import Decision, Run, Train, value_of_continuing
 from autobct.tuning.model.alarm import ranges_stated
-from autobct.tuning.model.estimate import Learned, estimated_score, importance, score_quantiles, to_scores
+from autobct.tuning.model.estimate import Learned, estimated_score, estimated_scores, importance, score_quantiles
 from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.result import Result, WhatIf
 from autobct.tuning.statement import versions as versions_of_now
@@ -167,8 +167,7 @@ class Story:
         if not finished:
             return float("nan")
         kept = np.stack(finished if self.problem.terms.recall else finished[-1:])
-        means = self.problem.prior.model.score_basis(kept) @ self.past[runs].belief.score.mean
-        return float(to_scores(self.past[runs], np.asarray(means.max())))
+        return self.sign * float((self.sign * estimated_scores(self.past[runs], kept)).max())
 
     def _of_decisions(self, read: Any) -> Array:
         told = [read(decision) for decision in self.decisions[: len(self.history) + 1]]
