@@ -18,7 +18,7 @@ from autobct.report.draw_map import MIDDLE, dials, run_cost, run_score, swept
 from autobct.report.draw_progress import price_charts, progress_chart
 from autobct.report.live import table_of
 from autobct.report.page import page_of, write_report
-from autobct.report.story import other_prices, story_of, tell
+from autobct.report.story import after_each_run, other_prices, story_of, tell
 
 
 def page(result):
@@ -251,6 +251,30 @@ def test_the_best_so_far_is_estimated_in_one_way(results):
         np.testing.assert_allclose(
             replace(story, decisions=()).incumbent, story.incumbent, rtol=1e-3
         )  # ranges of today
+
+
+def test_decisions_that_knew_fewer_runs_are_not_shown_as_if_they_knew_them():
+    """Two workers: each decides while the other is training."""
+    tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-4, score_range=(0, 1), cost_range=(0.5, 5))
+    made = [tuner.ask(), tuner.ask()]
+    for which in range(4):
+        tuner.tell(made[which], hill(made[which].params)[0], 1.0)
+        made.append(tuner.ask())
+    story = story_of(tuner.result("done", made[:4]))
+    best = story.incumbent
+    assert np.isnan(story.going_on[1])  # decided before any run had finished
+    for value, score in zip(story.going_on, best, strict=True):
+        assert np.isnan(value) or np.isnan(score) or value >= score - 0.01
+    np.testing.assert_allclose(best, story.estimates, rtol=1e-3)
+    in_turn = story_of(one())
+    assert np.isfinite(in_turn.going_on[:-1]).all()  # max_runs allows no other
+
+
+def test_of_programs_side_by_side_only_the_last_decision_was_made_in_turn():
+    result = one()
+    runs = len(result.history)
+    assert after_each_run(result.decisions, runs, 1) == result.decisions
+    assert after_each_run(result.decisions, runs, 3) == (*[None] * runs, result.decisions[-1])
 
 
 def test_pointing_at_a_run_shows_its_score_and_cost_in_every_chart(results):

@@ -20,7 +20,7 @@ from autobct.report.chart import Markup, tag, text_of
 from autobct.report.draw_belief import Drawn, belief_charts
 from autobct.report.draw_progress import price_charts, progress_chart, progress_words
 from autobct.report.page_words import facts, heads, notes, rows, rows_text
-from autobct.report.story import Story, other_prices, story_of, tell
+from autobct.report.story import Story, after_each_run, other_prices, story_of, tell
 from autobct.tuning.guard import usual_errors
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
@@ -68,7 +68,7 @@ def write_recorded(run: RecordedRun, path: str | os.PathLike[str]) -> None:
         run.tuner,
         title=run.path.name,
         why=run.why,
-        decisions=run.decisions,
+        decisions=after_each_run(run.decisions, len(run.history), run.n_jobs),
         finished=run.finished,
         settings=run.settings,
         versions=run.versions,
