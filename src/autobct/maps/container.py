@@ -145,7 +145,7 @@ def _whole(digits: str) -> int:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{reprlib.repr(text)} where a small whole number belongs")
+    raise ValueError(f"{reprlib.repr(text)} is not a small whole number")
 
 
 def _texts(metadata: object) -> dict[str, str]:

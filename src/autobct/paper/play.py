@@ -253,7 +253,7 @@ def replay_of(table: RecordedTable, dim: int) -> TableReplay:
         odd = np.unravel_index(int(counts.argmin()), shape)
         where = ", ".join(f"{axis[i]:g}" for axis, i in zip(axes, odd, strict=True))
         raise TableError(
-            f"table {table.name!r} is no whole grid: control ({where}) has {counts.min()} repeats, "
+            f"table {table.name!r} is not a complete grid: control ({where}) has {counts.min()} repeats, "
             f"others {counts.max()}"
         )
     order = np.lexsort((table.repeat, table.score, cells))

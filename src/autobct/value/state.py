@@ -93,7 +93,7 @@ class Terms:
         if not (np.isfinite(self.price) and self.price > 0):
             raise ValueError(
                 f"price must be positive, got {self.price!r}; write it as score per unit of cost "
-                "(were training free, it would be best to learn for ever)"
+                "(if training were free, tuning would never stop)"
             )
         if not (np.isfinite(self.overhead) and self.overhead >= 0):
             raise ValueError(f"overhead must be zero or positive, got {self.overhead!r}; it is in score units")

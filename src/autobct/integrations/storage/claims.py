@@ -161,7 +161,9 @@ class ClaimReader:
             if slot in self._unheard:
                 self._heard[slot] = self._unheard.pop(slot)
             elif slot not in self._heard:
-                raise StorageError(f"the study is inconsistent: run {slot + 1} was learned from and has no outcome")
+                raise StorageError(
+                    f"the study is inconsistent: run {slot + 1} was used in a decision but has no outcome"
+                )
         if claimed.mends:
             self._mended = (*self._mended, len(self._heard))
 
