@@ -53,12 +53,16 @@ def _shown(story: Story) -> str:
         *(tag("p", remark, class_="abct-say muted") for remark in story.notes),
     ]
     if story.history:
-        legend = (
-            "Dots: observed scores; line: estimated score of the best so far; dashed: value of continuing; "
-            "circle: the model to use."
-        )
-        caption = f"{progress_words(story)} {legend}"
         picture = progress_chart(story, width=640.0, height=260.0)
+        signs = {"cross": "crosses: failed runs", "beyond": "triangles: runs outside the chart"}
+        legend = [
+            "Dots: observed scores",
+            "line: estimated score of the best so far",
+            "dashed: value of continuing",
+            *(words for sign, words in signs.items() if f'class="{sign}"' in picture),
+            "circle: the model to use",
+        ]
+        caption = f"{progress_words(story)} {'; '.join(legend)}."
         parts.append(tag("figure", picture, tag("figcaption", caption, class_="muted")))
     return tag("div", *parts, class_="abct abct-note")
 
