@@ -1,4 +1,4 @@
-"""The cost model: in which space the filter sees a cost, and what a predicted normal there costs on average."""
+"""Cost models: the scale on which the filter observes a cost, and the expected cost of a prediction on that scale."""
 
 from __future__ import annotations
 

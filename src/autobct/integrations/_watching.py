@@ -1,4 +1,4 @@
-"""What trackers of experiments are told at the end of a tuning."""
+"""What experiment trackers record at the end of a tuning."""
 
 from __future__ import annotations
 

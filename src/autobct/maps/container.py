@@ -1,4 +1,4 @@
-"""The file a value map lives in: the safetensors layout, written and read by own, strict code; those of the package.
+"""The file format of value maps: the safetensors layout with strict reading and writing, and the maps of the package.
 
     8 bytes             length of the header, little-endian
     header              JSON: {name: {"dtype", "shape", "data_offsets"}, ..., "__metadata__": {text: text}}

@@ -1,4 +1,4 @@
-"""Value maps and learned surrogates as files: with everything needed to trust and to rebuild them, read strictly."""
+"""Value maps and learned surrogates as files: strictly checked, with what is needed to verify and rebuild them."""
 
 from __future__ import annotations
 

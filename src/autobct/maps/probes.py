@@ -1,4 +1,4 @@
-"""Probe points of a map file: a few random states and the values the map gave there when it was written."""
+"""Probe points of a map file: a few random states, and the values of the map there when it was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signed files: whose they are, for whoever pins the keys of those they trust.
+"""Signed files: check the author of a file against trusted public keys.
 
     map.safetensors        any file
     map.safetensors.sig    "autobct signature 1", the public key and the signature, in hexadecimal, one a line

@@ -1,4 +1,4 @@
-"""Playing an experiment: the paper's method, or the package's own, against trainings that are replayed or real.
+"""Runs an experiment with the paper's method or the package's own, on recorded or real trainings.
 
 Replaying a recorded table: every control has the same number of repeats, ordered by score.  A training at a recorded
 control is one of its repeats, drawn evenly; between recorded controls, score and seconds are interpolated linearly (in

@@ -1,4 +1,4 @@
-"""A chart: two axes in a frame, shapes on them, and the markup that they are made of, which escapes itself.
+"""SVG charts: two axes in a frame, shapes on them, and markup that escapes its text.
 
 Colours are never written here: a shape is drawn in the colour of the group it is in (`currentColor`), so one style
 sheet serves light, dark and print.

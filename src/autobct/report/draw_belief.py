@@ -1,4 +1,4 @@
-"""Which pictures an estimate gets: curves for one parameter, maps for two numbers, slices and maps for more.
+"""Charts of the estimates: curves for one parameter, maps for two numeric ones, slices and maps for more.
 
 A slice is one parameter at a time: the estimate before the first run, the estimate now, and what was observed.
 """

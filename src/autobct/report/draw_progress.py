@@ -1,4 +1,4 @@
-"""Score against what it has cost so far, the value of continuing after each run, and the same at other prices."""
+"""Score against the cost so far, the value of continuing after each run, and runs and score at other prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result in a notebook and for other programs: the answer with a chart, a pandas DataFrame, a safe CSV file.
+"""Notebook display of a result, and its runs as a pandas DataFrame or a safe CSV file.
 
 A spreadsheet takes a cell that begins with = + - @ for a formula, even in quotes, and a formula can send data away.
 Parameter values and error messages may come from others, so such a text gets an apostrophe before it, which shows it

@@ -1,4 +1,4 @@
-"""One page that tells a tuning: no network, no other file, readable with scripts off.
+"""The report: one self-contained HTML page, readable with scripts off.
 
 The page is checked by its own content policy: nothing is loaded, and only the style and the script written here count.
 """

@@ -1,4 +1,4 @@
-"""What the page says in words and in its table."""
+"""Text and table of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page tells, out of what somebody holds: a result, a tuner that still asks, or a run read from its folder."""
+"""The content of a report, from a result, a tuner in progress, or a stored run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal of a tuning: one line of JSON for everything that happened, added only, on disk before we go on.
+"""The journal of a tuning: one line of JSON per event, append-only, on disk before anything else happens.
 
 Each line carries a fingerprint of itself and of all lines before it.  A last line that was cut off by a crash is
 recognised and dropped; a journal that was changed in any other way is not believed.

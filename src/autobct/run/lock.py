@@ -1,4 +1,4 @@
-"""One tuning at a time in a folder, also when one was killed and its program is still being ended."""
+"""One tuning at a time per folder, even if a killed one is still ending its program."""
 
 from __future__ import annotations
 

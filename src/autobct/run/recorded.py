@@ -1,4 +1,4 @@
-"""A tuning that stands in a folder: what was decided, what came of it, whether it came to its end; and its repair.
+"""A tuning stored in a folder: its decisions, runs and outcome; and its repair.
 
 In a repair what is sound is kept, what was lost is said, and the original stays beside it.
 """

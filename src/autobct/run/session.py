@@ -1,4 +1,4 @@
-"""Tune a program in a folder until more is not worth its price; the same call again continues."""
+"""Tunes a program in a folder until another run is not worth its price; the same call resumes."""
 
 from __future__ import annotations
 

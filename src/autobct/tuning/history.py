@@ -1,4 +1,4 @@
-"""What was decided and what came of it: decisions that say why, and runs, as frozen records in the user's own units."""
+"""Decisions that say why, and runs, as frozen records in the user's units."""
 
 from __future__ import annotations
 

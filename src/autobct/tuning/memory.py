@@ -1,4 +1,4 @@
-"""What a tuner remembers: one frozen value, and the next one after a run was started, told or charged for."""
+"""The state of a tuner: one frozen value, and its successor after each start, result or charge of a run."""
 
 from __future__ import annotations
 

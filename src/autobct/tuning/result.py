@@ -1,4 +1,4 @@
-"""What came of a tuning: the model to use, what it took, why it ended, and what another price would have done."""
+"""The result of a tuning: the model to use, its cost, why tuning stopped, and what other prices would have done."""
 
 from __future__ import annotations
 

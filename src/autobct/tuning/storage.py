@@ -1,4 +1,4 @@
-"""Where a tuning is kept, as a value: a folder, or the address of a database that several processes share."""
+"""Where a tuning is stored: a folder, or the address of a database that several processes share."""
 
 from __future__ import annotations
 

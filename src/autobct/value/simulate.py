@@ -1,4 +1,4 @@
-"""Simulation of a policy from a belief: what it is worth where the model holds.
+"""Simulation of a policy from a belief: its value if the model holds.
 
 Truths and noise are drawn once (`CommonRandomNumbers`) and passed in, so that policies are compared on the same ones.
 """

@@ -1,4 +1,4 @@
-"""The tuning game in torch, for many beliefs at once: what a value map is built and judged with, on CPU or GPU.
+"""Simulated tunings in torch, for many beliefs at once: what value maps are built and evaluated with, on CPU or GPU.
 
 Beliefs are kept in weight space, where they are smallest; the lookahead works on them exactly as
 `autobct.value.lookahead.one_step` does, with the same symbols.  n: beliefs, G: controls, R: reference controls, A and

@@ -1,4 +1,4 @@
-"""A map is judged by the simulated net utility of its policy against depth-2 lookahead, on the same random numbers."""
+"""Evaluation of a map: simulated net utility of its policy against depth-2 lookahead, on common random numbers."""
 
 from __future__ import annotations
 

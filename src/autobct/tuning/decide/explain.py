@@ -1,4 +1,4 @@
-"""Why it goes on or stops: both values, what the next run may bring, how sure, and the price that would turn it."""
+"""Why it continues or stops: both values, the best next run, its uncertainty, and the break-even price."""
 
 from __future__ import annotations
 

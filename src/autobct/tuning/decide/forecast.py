@@ -1,4 +1,4 @@
-"""What continuing is likely to bring: tunings simulated to their end, with scores and costs from the posterior."""
+"""Forecast of a tuning: simulated to its end, with scores and costs drawn from the posterior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies of section 2.5: which foresight is used at each decision.
+"""Policies of section 2.5: how far ahead each decision looks.
 
 A policy is a function of the candidate controls and the seed; it returns the rule for these candidates, `Assess`, which
 says of every candidate what training there is worth and with which priority.  The rest of algorithm 4 is the same for

@@ -1,4 +1,4 @@
-"""What there is to say of a run: a note where it left a range, and the model alarm, with a known rate of false ones.
+"""Notes about runs that leave a range, and the model alarm, whose rate of false alarms is known.
 
 The alarm is about observations that are implausible under the belief.
 

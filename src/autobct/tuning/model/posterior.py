@@ -1,4 +1,4 @@
-"""The belief as a pure function of problem and history: what a run teaches, on the scales that all runs show."""
+"""The posterior as a pure function of problem and history, on scales that adapt to all runs."""
 
 from __future__ import annotations
 

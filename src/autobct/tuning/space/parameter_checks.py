@@ -1,4 +1,4 @@
-"""What a parameter and its condition are checked for when made, and a value when given: errors say what to write."""
+"""Validation of parameters, conditions and values: errors say what to write."""
 
 from __future__ import annotations
 

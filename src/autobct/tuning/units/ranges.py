@@ -1,4 +1,4 @@
-"""Ranges that runs have left, put right: the problem as a history shows it, a pure function of what was said and seen.
+"""Ranges that adapt when runs leave them: a pure function of the stated problem and the history.
 
 | said | a run outside | then the scale is that of |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Bounds on the value function that need no search: what no policy can exceed, and what one that is played is worth.
+"""Bounds on the value function that need no search: clairvoyant upper bounds, and simulated policies below.
 
 `clairvoyant_value` is W_0, the value of knowing the truth before the only run; `upper_bound` and `lower_bound` are v^*
 and v_* of lemma upper_bound of the paper, far looser, in closed form up to a one-dimensional integral.  A slip of the
