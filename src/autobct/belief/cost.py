@@ -19,7 +19,7 @@ def _identity(values: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """How cost is believed in.
+    """How cost is modelled.
 
     expected: (mean, sd) of the predicted observation -> expected cost, both (...)
     to_observation, from_observation: cost in model units <-> what the filter sees

@@ -58,7 +58,7 @@ class PlayedTuning:
     """One tuning.
 
     returned:  which of its lines has the model that is returned
-    believed:  what is believed of that model's score at the end
+    believed:  posterior mean score of that model at the end
     why:       it stopped, in a sentence
     """
 
@@ -116,7 +116,7 @@ class Player:
 def paper_player(method: Method, dim: int) -> Player:
     """The paper's method: the last model is returned.
 
-    VI/Map: one lookahead on V_N of the shipped map of the paper's linear cost, for ever (relaxed).  V_N is the paper's
+    VI/Map: one lookahead on V_N of the shipped map of the paper's linear cost, each time (relaxed).  V_N is the paper's
     iterate; networks stand where the paper has forests.  OTF: with integrals instead of samples.
     """
     if not method.map:

@@ -118,7 +118,7 @@ def _beside(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _between_prices(at: Frame, prices: Array, values: Array, *, dashed: bool) -> Markup:
-    """A line with a step half way between two prices, where some price in between would have changed its mind."""
+    """A line with a step half way between two prices, where some price in between would have changed the decision."""
     middle = np.sqrt(prices[:-1] * prices[1:])
     x = np.concatenate([prices[:1], np.repeat(middle, 2), prices[-1:]])
     return line(at, x, np.repeat(values, 2), dashed=dashed)

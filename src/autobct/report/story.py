@@ -34,7 +34,7 @@ _SECRET = "env."  # settings whose values may be passwords: a page is made to be
 class Story:
     """One tuning, in the user's units where nothing else is said.
 
-    decisions:  what was decided after 0, 1, 2, ... runs, None where nobody wrote it down; the last may be a Stop
+    decisions:  what was decided after 0, 1, 2, ... runs, None where it was not recorded; the last may be a Stop
     best:       the run whose model to use; None if none finished
     past:       what was known after 0, 1, 2, ... runs, in model units
     estimates:  (n + 1,) estimated score of the best of these runs; NaN where none has finished
@@ -194,7 +194,7 @@ def _incumbent(decision: Decision | None) -> float | None:
 
 
 def run_text(run: Run) -> str:
-    """A run in a few words, for whoever points at it; the table has the rest."""
+    """A run in a few words, shown on hover; the table has the rest."""
     outcome = "failed" if run.score is None else f"score {number(run.score)}"
     return f"Run {run.trial + 1}: {outcome}, cost {number(run.cost)}"
 

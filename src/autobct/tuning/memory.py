@@ -80,7 +80,7 @@ class Memory:
 
     @property
     def best(self) -> Run | None:
-        """The run whose model would be returned now: the last one (the paper) or, with recall, the best believed."""
+        """The run whose model would be returned now: the last one (the paper), or the best estimate with recall."""
         place = self.returned
         return None if place is None else self.runs[self.finished[place]]
 
@@ -208,7 +208,7 @@ class Memory:
         return watch, raised(watch, seen, run, len(self.runs))
 
     def _ranked(self) -> list[bytes]:
-        """Places of the models that may be returned: the last, or with recall the best few as believed."""
+        """Places of the models that may be returned: the last, or with recall the best few by posterior mean."""
         places = list(self.finished)
         if not self.problem.terms.recall or len(places) <= 1:
             return places[-1:]

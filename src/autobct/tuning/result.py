@@ -49,7 +49,7 @@ class WhatIf:
     runs:    number of runs before it would have stopped;  known: False if it would have continued after the last run
     params, score:  those of the model it would have returned;  cost: total cost of these runs, or the
              seconds on the clock until the last of them had ended if `price_of` is "waiting"
-    net:     that score minus the price of that cost, in units of score
+    net:     that score minus the price of that cost (plus it, for a loss), in units of score
     """
 
     price: Price
@@ -89,7 +89,7 @@ class Result:
     deciding: seconds spent between runs;  charged: cost beyond the runs, i.e. those seconds if the cost is time
     elapsed:  seconds of wall clock that it took;  n_jobs: runs side by side
     price_of: what the price paid for, "compute" or "waiting"
-    ended:    seconds on the clock at which each run of the history ended; empty where other processes made some of them
+    ended:    wall-clock seconds at which each run of the history ended; empty if other processes made some of them
     """
 
     params: dict[str, Any]
@@ -138,7 +138,7 @@ class Result:
 
     @property
     def tuner(self) -> Tuner:
-        """A new tuner in the state in which this tuning ended, to query it or to continue."""
+        """A new tuner in the state in which this tuning ended, to query it or to continue with one job."""
         from autobct.tuning.tuner import Tuner  # which makes results
 
         return Tuner.standing(self.plan, self.memory)

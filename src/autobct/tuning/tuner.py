@@ -175,7 +175,7 @@ class Tuner(Remembered):
 
     @changing
     def forgive(self) -> int:
-        """Do not hold the last failures in a row against their params, as what made them fail is mended; how many."""
+        """Do not hold the last failures in a row against their params, as their cause is fixed; how many."""
         before, self._memory = self._memory, self._memory.forgiving()
         return len(self._memory.forgiven) - len(before.forgiven)
 

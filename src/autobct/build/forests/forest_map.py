@@ -62,7 +62,7 @@ class ForestMap:
         return view(belief, self.model, self.controls)
 
     def relaxed(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> Assess:
-        """The relaxed method: V~_N for ever, under one step of lookahead (algorithm 4).  damping: epsilon."""
+        """The relaxed method: V~_N at every decision, under one step of lookahead (algorithm 4).  damping: epsilon."""
         return self._policy(lambda made: self.values[-1], nodes, damping)
 
     def exact(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> Assess:

@@ -118,7 +118,7 @@ def make_game(
 class BatchedInputs:
     """The states a run at each control may lead to, as a map sees them.  Axes (n, G, A or 1, B or 1, ...).
 
-    mean (n, G, A, 1, R), price (n, G, 1, B, R): believed score and price of a run at the references
+    mean (n, G, A, 1, R), price (n, G, 1, B, R): posterior mean score and price of a run at the references
     sd, link (n, G, 1, 1, R / E): standard deviations and neighbours' covariances of the score, outcome-free
     cost_sd (n, G, 1, 1, R); score_noise, cost_noise (n, 1, 1, 1)
     stop (n, G, A, 1): reward of stopping
@@ -242,7 +242,7 @@ def observe(game: Game, beliefs: Beliefs, control: Tensor, score: Tensor, cost: 
 
 
 def _kept(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:
-    """The last model; with recall the best few as believed, without repeats."""
+    """The last model; with recall the best few by posterior mean, without repeats."""
     if not game.recall:
         return control[:, None]
     known = torch.where(beliefs.kept == control[:, None], -1, beliefs.kept)

@@ -107,7 +107,7 @@ def _returned(game: Game, beliefs: Beliefs) -> Tensor:
 
 
 def relaxed(value: Value) -> Policy:
-    """One lookahead on the same continuation for ever."""
+    """One lookahead on the same continuation at every decision."""
     return lambda game, beliefs, runs: q_values(game, beliefs, value)
 
 

@@ -60,7 +60,7 @@ class ClaimedTrial:
 
     heard:  runs that had been told when it was decided on and not before, in the order in which they were learned
     charge: what its worker has charged since its claim before, e.g. for deciding
-    mends:  whether it was decided on as if the failures just before it had not been: their cause was mended
+    mends:  whether it was decided on as if the failures just before it had not been: their cause was fixed
     """
 
     claim: Claim

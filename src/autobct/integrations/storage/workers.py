@@ -23,7 +23,7 @@ from autobct.integrations.storage.claims import BEAT
 from autobct.integrations.storage.patience import TROUBLE
 
 PER_GRACE = 6
-"""Signs of life in one period of grace."""
+"""Heartbeats in one grace period."""
 
 
 class Heart:

@@ -141,7 +141,7 @@ def explained(
 
 
 def break_even(position: Position, policy: Assess, decision: Decision) -> Price | None:
-    """The price at which going on is worth just as much as stopping, with the same belief; None if there is none.
+    """The price at which continuing and stopping are worth the same, with the same posterior; None if there is none.
 
     Only decisions that weigh the two have one: the first run is always made, and a limit does not look at the price.
     """

@@ -35,7 +35,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 class Forecast:
     """How the tuning is likely to end if the model holds, in the user's units.  One entry per draw, (n,) each.
 
-    scores:  true score of the returned model;  nets: that score minus the price of the total cost
+    scores:  true score of the returned model;  nets: that score minus (for a loss, plus) the price of the total cost
     costs:   total cost, including the runs so far;  runs: total number of runs
     capped:  share of the simulations that were cut off because they did not end
     decisions: number of simulated runs

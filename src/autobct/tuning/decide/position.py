@@ -56,7 +56,7 @@ class Position:
     excluded:   (G,) candidates that may not be tried, as they failed or would exceed a limit
     last:      (G,) where a run would be the last, as nothing fits after it
     asked:     runs asked for so far, those under way included;  runs: those told
-    incumbent:   the believed score of the model that would be returned now, in the user's units; None if none
+    incumbent:   the estimated score of the model that would be returned now, in the user's units; None if none
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
     feasibility:  (G,) probability that a run finishes; None where that is no question
     to_scores:    from scores as they are learned to the user's units; None where these are model units

@@ -10,7 +10,7 @@ for smaller ones, such as the normal's; it ever exceeds 1 / a with a probability
 whenever one looks and however many runs there are.
 
 Left out, as they say nothing of the model of finished runs: runs that failed; scores that diverged; and the first
-finished run, where nobody stated the range, as that run is what sets it.
+finished run, if no range was stated, because that run sets it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Alarm:
 class Surprise:
     """One run against the prediction before it.  None: nothing to compare, as the run failed or diverged.
 
-    stated:  whether somebody has stated the range of scores, and of costs
+    stated:  whether the user has stated the range of scores, and of costs
     learned: whether earlier runs told how far scores differ: then no single one raises an alarm
     """
 
@@ -148,7 +148,7 @@ def surprise(before: Learned, run: Run) -> Surprise:
 
 
 def ranges_stated(problem: ScaledProblem) -> tuple[bool, bool]:
-    """Whether somebody has stated the range of scores, and of costs; a prior or a scale states them too."""
+    """Whether the user has stated the range of scores, and of costs; a prior or a scale states them too."""
     stated = problem.stated
     return stated.score_known or stated.fixed[0], stated.cost_range is not None or stated.fixed[1]
 

@@ -106,7 +106,7 @@ def _mean_of_runs(measured: Measured, at: bytes, score: float) -> Measured:
 
 
 def _more_expensive(known: Learned, run: Run) -> bool:
-    """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish.
+    """Whether a failed run cost more than expected: most fail at once, which says nothing of those that finish.
 
     One that cost a billion times as much says nothing either: that is a slip, see `units.ranges`.
     """
