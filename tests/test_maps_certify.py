@@ -130,7 +130,7 @@ def test_bounds_follow_the_table(network_file):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--price", "0"], "learn for ever"),
+        (["--price", "0"], "tuning would never stop"),
         (["--price", "1e6"], "map: price of a run 0.01 to 2"),
         (["--seconds", "0"], "--seconds above 0"),
         (["--seconds", "-3"], "--seconds"),

@@ -106,7 +106,7 @@ def no_number(path: Path) -> None:
         (cut, "is truncated"),
         (other_column, "lacks the column 'seconds'"),
         (lost_rows, "truncated or was edited"),
-        (coarser_at_one_place, "is no whole grid: control (1) has 2 repeats, others 3"),
+        (coarser_at_one_place, "is not a complete grid: control (1) has 2 repeats, others 3"),
         (no_number, "'good' is not a number"),
         (lambda path: path.write_bytes(b"\xff\xfe\x00"), "is not a text file"),
     ],

@@ -1,4 +1,4 @@
-"""The picture of docs/how-it-decides.md: belief and value at three decisions of the tuning on that page."""
+"""The picture of docs/how-it-decides.md: estimates and values at three decisions of the tuning on that page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def decisions_figure() -> Figure:
         panel.set_ylim(0.35, 1.15)
     handles, labels = panels[1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
-    panels[0, 0].set_ylabel("score, as believed")
+    panels[0, 0].set_ylabel("estimated score")
     panels[1, 0].set_ylabel("value")
     for panel in panels[1]:
         panel.set_xlabel("depth")

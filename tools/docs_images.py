@@ -49,6 +49,7 @@ def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     code = example()
     result = tuned(code)
+    print(result)  # for the README, next to the picture of the same tuning
     (IMAGES / "terminal.svg").write_text(terminal(result), encoding="utf-8")
     draw_pages(result, code)
     draw_plots(result)

@@ -1,4 +1,4 @@
-"""How a name goes away: it works, with a warning, until the version that the warning states.  docs/public-api.md."""
+"""Deprecation: an old name works, with a warning, until the version that the warning states.  docs/public-api.md."""
 
 from __future__ import annotations
 

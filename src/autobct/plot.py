@@ -47,7 +47,7 @@ def what_if(source: Result | Tuner, prices: Iterable[float | str | Price] | None
     from autobct.report.story import other_prices
 
     if _tuner(source).best is None:
-        raise ValueError("no run has finished yet, so there is nothing to compare; tell a score first")
+        raise ValueError("no run has finished yet, so there is nothing to compare; report a finished run first")
     result = source if isinstance(source, Result) else source.result()
     others = other_prices(result) if prices is None else result.what_if(prices)
     figure: Figure = plots.what_if_figure(_story(source), others)

@@ -75,7 +75,7 @@ def run(
     grace: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="Silence after which a worker of a database is taken for dead.  [default: 60]"
+            metavar="SECONDS", help="Silence after which a worker of a database is considered dead.  [default: 60]"
         ),
     ] = None,
 ) -> None:

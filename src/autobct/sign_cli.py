@@ -1,4 +1,4 @@
-"""`autobct new-key`, `autobct sign` and `autobct verify`: files that show whose they are."""
+"""`autobct new-key`, `autobct sign` and `autobct verify`: signed files."""
 
 from __future__ import annotations
 

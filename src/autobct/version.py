@@ -1,3 +1,3 @@
-"""The version, where nothing else is needed to read it."""
+"""The version, readable without importing anything else."""
 
 __version__ = "0.1.0"

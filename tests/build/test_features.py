@@ -104,7 +104,9 @@ def test_the_state_at_the_references_forgets_the_rest() -> None:
 
 
 def test_too_few_references_are_refused() -> None:
-    with pytest.raises(ValueError, match="references: basis 'cubic' has 4 weights, but these 3 controls tell only 3"):
+    with pytest.raises(
+        ValueError, match="references: basis 'cubic' has 4 weights, but these 3 controls identify only 3"
+    ):
         weight_features(cubic(), cubic(), grid(3))
     square = np.stack(np.meshgrid(*[np.linspace(0, 1, 4)] * 2, indexing="ij"), -1).reshape(-1, 2)
     with pytest.raises(ValueError, match="add controls until phi"):

@@ -82,16 +82,16 @@ def test_a_map_that_is_not_whole_gets_a_sentence(whole, missing):
     arrays, notes = unpack(read_file(whole))
     arrays, notes = unpack(pack({name: array for name, array in arrays.items() if name != missing}, notes))
     read = probe_error if missing.startswith("probe.") else lambda arrays: read_forest(arrays, notes)
-    with pytest.raises(MapFileError, match="not whole"):
+    with pytest.raises(MapFileError, match="incomplete or inconsistent"):
         read(arrays)
 
 
 @pytest.mark.parametrize(
     ("note", "text", "named"),
     [
-        ("basis", "quintic", "not known here"),
-        ("cost_model", "free", "not known here"),
-        ("price", "cheap", "does not say its price"),
+        ("basis", "quintic", "this version does not know"),
+        ("cost_model", "free", "this version does not know"),
+        ("price", "cheap", "does not state its price"),
         ("price", "-1", "must be positive"),
         ("score_noise", "nan", "must be positive"),
     ],

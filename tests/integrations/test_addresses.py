@@ -42,7 +42,7 @@ SERVER = "write 'postgresql://user@host/database'"
         ("PGPASSWORD=secret-word", SERVER),
         ("postgresql\n//host/db", SERVER),
         ("host=h\npassword=secret-word", SERVER),
-        ("mysql//me:secret-word@host/db", "'mysql' is no kind of database here"),
+        ("mysql//me:secret-word@host/db", "'mysql' is not a supported kind of database"),
     ],
 )
 def test_a_typo_makes_no_folder(address: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,7 +118,7 @@ def test_an_interrupted_command_gives_its_run_back_at_once(tmp_path: Path) -> No
         (["--storage", "sqlite:///{}/run.db", "--grace", "-5"], "--grace must be positive, got -5"),
         (["--storage", "sqlite:///{}/run.db", "--grace", "nan"], "--grace must be positive, got nan"),
         (["--storage", "sqlite:///{}/run.db", "--study", " "], "--study must be a name"),
-        (["--storage", "nonsense://x", "--dry-run"], "'nonsense' is no kind of database"),
+        (["--storage", "nonsense://x", "--dry-run"], "'nonsense' is not a supported kind of database"),
         (["--storage", "./folder", "--dry-run"], "give a folder with --dir"),
         (["--on-crash", "bogus"], "--on-crash must be 'rerun' or 'fail', got 'bogus'"),
         (["--on-crash", "bogus", "--dry-run"], "--on-crash must be 'rerun' or 'fail', got 'bogus'"),

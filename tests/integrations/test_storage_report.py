@@ -131,7 +131,7 @@ def test_a_tuning_that_is_not_finished(tmp_path: Path) -> None:
         ("sqlite:///{}/none.db", "there is no database"),
         ("sqlite:///{}/empty.db", "there is no tuning in"),
         ("postgresql://me:s3cret-w0rd@127.0.0.1:1/db", "does not answer"),
-        ("mysql://me:s3cret-w0rd@host/db", "is no kind of database here"),
+        ("mysql://me:s3cret-w0rd@host/db", "is not a supported kind of database"),
     ],
 )
 def test_what_cannot_be_read_is_said_and_nothing_is_made(

@@ -105,12 +105,12 @@ def test_the_same_run_has_the_same_rank_everywhere() -> None:
         (
             [((0.0,), 0, 1.0, 1.0), ((0.0,), 1, 1.0, 1.0), ((1.0,), 0, 1.0, 1.0)],
             1,
-            r"no whole grid: control \(1\) has 1 repeats, others 2",
+            r"not a complete grid: control \(1\) has 1 repeats, others 2",
         ),
         (
             [((a, b), 0, 1.0, 1.0) for a, b in [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0)]],
             2,
-            r"no whole grid: control \(1, 1\) has 0 repeats, others 1",
+            r"not a complete grid: control \(1, 1\) has 0 repeats, others 1",
         ),
     ],
 )

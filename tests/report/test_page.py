@@ -8,14 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.report.cases import HOSTILE, Document, half_failing, many, one, told, tuned, two
+from tests.report.cases import HOSTILE, Document, half_failing, hill, many, one, told, tuned, two
 
 import autobct
+from autobct.report import page_words
 from autobct.report.axis import number
+from autobct.report.draw_belief import belief_charts
 from autobct.report.draw_map import MIDDLE, dials, run_cost, run_score, swept
+from autobct.report.draw_progress import price_charts, progress_chart
 from autobct.report.live import table_of
 from autobct.report.page import page_of, write_report
-from autobct.report.story import story_of, tell
+from autobct.report.story import after_each_run, other_prices, story_of, tell
 
 
 def page(result):
@@ -168,6 +171,117 @@ def test_a_lower_score_can_be_the_better_one():
     assert "the value of continuing is below the estimated score of the best so far" in text
     assert f"the best {min(run.score for run in result.history):.4g}"[:14] in text
     assert "± -" not in text
+
+
+@pytest.mark.parametrize(("direction", "word"), [("maximize", "minus"), ("minimize", "plus")])
+def test_the_value_of_continuing_is_explained_as_it_is_computed(direction, word):
+    text = Document(page(one(direction=direction))).text
+    assert f"the expected final score {word} the price of all further runs" in text
+
+
+def test_a_finished_run_outside_the_chart_is_not_marked_as_failed():
+    tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-9, score_range=(-60, 1), cost_range=(0.5, 2))
+    for score in (0.90, 0.91, -50.0, 0.92, 0.93, 0.94):
+        tuner.tell(tuner.ask(), score, 1.0)
+    story = story_of(tuner)
+    drawn = progress_chart(story)
+    assert 'class="cross"' not in drawn
+    assert drawn.count('class="beyond"') == 1
+    text = Document(page_of(story)).text
+    assert "run outside the chart" in text
+    assert "failed" not in text.partition("Estimated score and cost")[0].replace("none failed", "")
+    assert "run outside the chart" not in Document(page(one())).text
+
+
+def test_only_a_tuning_that_stopped_says_stop():
+    def last_cell(result):
+        return page_words.rows(story_of(result))[-1].cells[-1].text
+
+    def interrupt(_, event):
+        if isinstance(event, autobct.Run) and event.trial == 1:
+            raise KeyboardInterrupt
+
+    assert last_cell(one()) == "stop"
+    interrupted = one(callbacks=[interrupt])
+    assert interrupted.why == "Interrupted after 2 runs."
+    assert last_cell(interrupted) == ""
+
+
+def test_captions_of_maps_state_where_the_ends_are(results):
+    story = story_of(results["two"])
+    captions = [drawn.caption for drawn in belief_charts(story)]
+    pair = tuple(dials(story.problem.space))
+    for caption, estimated in ((captions[2], run_cost), (captions[3], None)):
+        ends = re.findall(r"(\S+) near x=(\S+) and y=(\S+?)(?:\.$| )", caption)
+        assert len(ends) == 2, caption
+        if estimated is None:
+            continue
+        for value, *places in ends:
+            control = np.array([[dial.parameter.to_unit(float(at)) for dial, at in zip(pair, places, strict=True)]])
+            assert float(value) == pytest.approx(estimated(story.posterior, control)[MIDDLE, 0], rel=0.01)
+    timed = two(price="0.003 per s")
+    factor = page(timed).partition("Uncertainty of the cost")[2].partition("</svg></figure>")[0]
+    assert "× or ÷ cost<" in factor  # a factor has no unit
+
+
+def test_scores_at_other_prices_are_stated_only_where_they_are_known():
+    result = two(price=2e-3, max_runs=3)
+    story = replace(story_of(result), what_if=other_prices(result))
+    unknown = [other for other in story.what_if if not other.known]
+    assert unknown
+    caption = price_charts(story)[1].caption
+    assert "with an unknown outcome" in caption
+    for other in unknown:
+        assert f"at a price of {number(other.price.per_cost, 3)}" not in caption
+
+
+def test_without_a_score_range_nothing_is_drawn_before_the_first_run():
+    def train(params):
+        return 300.0 + params["x"], 1.0
+
+    assert np.isnan(story_of(one(train=train, score_range=None)).going_on[0])
+    assert np.isfinite(story_of(one(train=train, score_range=(200, 400))).going_on[0])
+
+
+def test_the_best_so_far_is_estimated_in_one_way(results):
+    """Where decisions are not known, as with several jobs, the line shows what they would have stated."""
+    noisy = two(train=lambda params: (hill(params)[0] + 0.1 * math.sin(1e3 * params["x"]), 1.0), max_runs=8, price=1e-5)
+    for result in (*results.values(), noisy):
+        story = story_of(result)
+        np.testing.assert_allclose(
+            replace(story, decisions=()).incumbent, story.incumbent, rtol=1e-3
+        )  # ranges of today
+
+
+def test_decisions_that_knew_fewer_runs_are_not_shown_as_if_they_knew_them():
+    """Two workers: each decides while the other is training."""
+    tuner = autobct.Tuner({"x": autobct.Float(0, 1)}, price=1e-4, score_range=(0, 1), cost_range=(0.5, 5))
+    made = [tuner.ask(), tuner.ask()]
+    for which in range(4):
+        tuner.tell(made[which], hill(made[which].params)[0], 1.0)
+        made.append(tuner.ask())
+    story = story_of(tuner.result("done", made[:4]))
+    best = story.incumbent
+    assert np.isnan(story.going_on[1])  # decided before any run had finished
+    for value, score in zip(story.going_on, best, strict=True):
+        assert np.isnan(value) or np.isnan(score) or value >= score - 0.01
+    np.testing.assert_allclose(best, story.estimates, rtol=1e-3)
+    in_turn = story_of(one())
+    assert np.isfinite(in_turn.going_on[:-1]).all()  # max_runs allows no other
+
+
+def test_of_programs_side_by_side_only_the_last_decision_was_made_in_turn():
+    result = one()
+    runs = len(result.history)
+    assert after_each_run(result.decisions, runs, 1) == result.decisions
+    assert after_each_run(result.decisions, runs, 3) == (*[None] * runs, result.decisions[-1])
+
+
+def test_pointing_at_a_run_shows_its_score_and_cost_in_every_chart(results):
+    for kind in results:
+        text, run = page(results[kind]), results[kind].history[0]
+        assert "<title>Run 1</title>" not in text
+        assert f"<title>Run 1: score {number(run.score)}, cost {number(run.cost)}</title>" in text
 
 
 def test_the_alarm_and_the_notes_are_told():

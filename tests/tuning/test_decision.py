@@ -98,3 +98,23 @@ def test_the_sentences_of_a_tuning_carry_its_numbers() -> None:
     assert stop.best_alternative is not None
     assert f"after {len(trained)} run" in stop.why
     assert f"cost {stop.best_alternative.price_of_run:.3g}." in stop.why
+
+
+def test_the_first_decision_says_where_its_numbers_are_guesses() -> None:
+    ranges: dict[str, Any] = {"score_range": (0, 1), "cost_range": (1, 5)}
+    assert Tuner(LINE, price=0.01, **ranges).ask().note == ""
+    for name, what in (("score_range", "score"), ("cost_range", "cost")):
+        first = Tuner(LINE, price=0.01, **{key: value for key, value in ranges.items() if key != name}).ask()
+        assert first.note == f"No {name} is stated, so the expected {what} is a guess."
+    tuner = Tuner(LINE, price=0.01)
+    first = tuner.ask()
+    assert first.why.endswith("No score_range or cost_range is stated, so the expected score and cost are guesses.")
+    assert "is stated" not in tuner.ask().why
+    assert isinstance(first, Train)
+    run = tuner.tell(first, 0.5, 1e4)
+    assert [note.text for note in tuner.notes] == [
+        f"Run 1 cost {run.cost:.4g}, far from what was guessed from the price. Set cost_range if you know it."
+    ]
+    stop = Tuner(LINE, price=0.01, max_cost=1e-6).ask()
+    assert isinstance(stop, Stop)
+    assert stop.note == "No cost_range is stated, so this cost is a guess."

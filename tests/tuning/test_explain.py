@@ -1,10 +1,12 @@
 """The explanation: the same numbers as the decision, sure as the belief is, and a price at which it really turns."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 from tests.tuning.cases import LINE, SQUARE, ask_train, at, hill, numbers, play
 
 from autobct import Explanation, Price, Stop, Train, Tuner, exact, gittins, relaxed
@@ -27,7 +29,7 @@ def test_it_says_what_the_decision_says_and_starts_nothing(runs: int) -> None:
     assert numbers(told.decision) == numbers(decision)
     assert isinstance(decision, Train)
     assert told.best is not None
-    assert numbers(told.best) == numbers(decision)
+    assert numbers(told.best) == numbers(replace(decision, note=""))
     assert told.stop_value == decision.stop_value
     chosen = int(told.priorities.argmax())
     assert told.params[chosen] == decision.params
@@ -69,19 +71,45 @@ def test_what_has_no_price_has_no_break_even() -> None:
 
 def test_the_probability_of_an_improvement_is_that_of_the_belief() -> None:
     """Against drawn outcomes of the run and the Kalman filter."""
-    tuner = after(2, 0.003)
+    tuner = after(2, 0.003, prior="paper")
     told, rng = tuner.explain(), np.random.default_rng(0)
     assert told.best is not None
     assert tuner.best is not None
     model, belief, control = tuner.problem.prior.model, tuner.belief, told.best.control
     features, held = model.score_basis(control), model.score_basis(tuner.best.control)
-    sd = math.sqrt(features @ belief.score.cov @ features + 0.02**2)
+    sd = math.sqrt(features @ belief.score.cov @ features + model.score_noise**2)
     draws = features @ belief.score.mean + sd * rng.standard_normal(4000)
     better = 0
     for score in draws:
         later = model.observe(belief, control, score=float(score), cost=1.0).score.mean
         better += features @ later > held @ later
     assert told.improves == pytest.approx(better / 4000, abs=0.03)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_the_probability_of_an_improvement_agrees_with_the_scores_beside_it(seed: int) -> None:
+    """Measured scores count as well as surfaces: against drawn outcomes of the run, each told to a twin."""
+    tuner, rng = Tuner(SQUARE, price=0.0005), np.random.default_rng(seed)
+    for _ in range(8):
+        decision = ask_train(tuner)
+        score, cost = hill(decision.params)
+        tuner.tell(decision, score + 0.05 * rng.standard_normal(), cost)
+    told, state = tuner.explain(), tuner.position().state
+    assert told.best is not None
+    assert told.stop_value is not None
+    if abs(told.best.expected_score - told.stop_value) > 1e-3:
+        assert (told.improves > 0.5) == (told.best.expected_score > told.stop_value)
+    chosen = int(np.flatnonzero(np.all(told.controls == told.best.control, axis=1))[0])
+    sd = math.sqrt(float(state.score.cov[chosen, chosen]) + float(state.score_noise[chosen]) ** 2)
+    scores = tuner.position().raw_scores(state.score.mean[chosen] + sd * ndtri((np.arange(100) + 0.5) / 100))
+    better = 0
+    for score in scores.tolist():
+        later = tuner.twin()
+        later.adopt(told.best)
+        later.tell(told.best, score, told.best.expected_cost)
+        assert later.best is not None
+        better += later.best.trial == told.best.trial
+    assert told.improves == pytest.approx(better / 100, abs=0.1)
 
 
 def test_the_cost_lies_in_its_interval_as_often_as_it_should() -> None:
@@ -111,6 +139,23 @@ def test_before_the_first_run_nothing_is_said_of_a_best() -> None:
     lines = str(Tuner(LINE, price=0.01).explain()).split("\n")
     assert lines[1].startswith("No run has finished yet. Continuing is worth ")
     assert "best so far" not in lines[2]
+
+
+@pytest.mark.parametrize(("direction", "sign", "word"), [("maximize", 1.0, "minus"), ("minimize", -1.0, "plus")])
+def test_the_value_of_continuing_is_said_as_it_is_computed(direction: str, sign: float, word: str) -> None:
+    """Estimated best + gain - price; for a loss the gain lowers it, and the price is added."""
+    told = after(2, direction=direction).explain()
+    assert told.best is not None
+    assert told.stop_value is not None
+    net = told.stop_value + sign * (told.best.expected_gain - told.best.price_of_run)
+    assert told.best.value == pytest.approx(net)
+    assert f"(expected final score {word} the price of all further runs)" in str(told)
+
+
+def test_a_price_is_stated_with_four_digits() -> None:
+    text = str(after(2, 0.01 / 60).explain())
+    assert "At 0.0001667 per unit of cost it" in text
+    assert "0.000166666" not in text
 
 
 def test_where_no_run_is_possible() -> None:

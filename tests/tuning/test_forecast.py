@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tuning.cases import LINE, ask_train, hill, numbers
+from tests.tuning.cases import LINE, SQUARE, ask_train, hill, numbers
 
-from autobct import Assessment, Categorical, Float, Tuner, exact, relaxed
+from autobct import Assessment, Categorical, Float, Train, Tuner, exact, relaxed
 from autobct.tuning.decide.forecast import DECISIONS, LEAST_DRAWS, MOST_DRAWS
 from autobct.tuning.model.estimate import score_bounds
 from autobct.tuning.model.simulated import MOST_CANDIDATES, drawn_truths
@@ -192,3 +192,17 @@ def test_truths_are_drawn_from_the_posterior() -> None:
 def test_it_says_how_often_it_was_simulated() -> None:
     told = Tuner(LINE, price=0.01).forecast(3)
     assert "Simulated 3 times from the current model." in str(told)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_where_nothing_more_is_done_the_final_score_is_that_of_the_best_so_far(seed: int) -> None:
+    """As `explain` states it: what was measured there counts besides the surfaces."""
+    tuner, rng = Tuner(SQUARE, price=0.1, max_runs=8), np.random.default_rng(seed)
+    while isinstance(decision := tuner.ask(), Train):
+        score, cost = hill(decision.params)
+        tuner.tell(decision, 100 * score + 5 * rng.standard_normal(), cost)
+    told, best = tuner.forecast(400), tuner.explain().stop_value
+    assert told.decisions == 0
+    assert told.expected_score == pytest.approx(best, abs=4 * told.score_se)
+    runs, cost = len(tuner.history), tuner.total_cost
+    assert str(told).startswith(f"No further run would be made after {runs} runs at a cost of {cost:.4g}. Expected ")

@@ -61,6 +61,17 @@ def side_by_side(order: list[int], jobs: int = 4, **told: Any) -> tuple[autobct.
     return until_stop(Alone(tuner), executor, LoopOrder(hill, jobs=jobs), Listeners([])), executor
 
 
+@pytest.mark.parametrize("order", [[0] * 30, [1, 2, 0, 3] * 8, [3] * 30], ids=["first", "mixed", "last"])
+def test_at_its_own_price_it_would_have_done_what_it_did(order: list[int]) -> None:
+    """Runs that are under way when it stops are made and counted."""
+    result, _ = side_by_side(order)
+    assert isinstance(result.decisions[-1], Stop)
+    higher, own, lower = result.what_if([0.004, 0.002, 0.001])
+    assert (own.known, own.runs, own.params) == (True, len(result.history), result.params)
+    assert own.cost == pytest.approx(result.cost)
+    assert higher.runs <= own.runs <= lower.runs
+
+
 # ---- what is pending
 
 

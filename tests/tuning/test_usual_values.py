@@ -94,7 +94,7 @@ def test_the_first_run_is_there() -> None:
 
 
 def test_it_is_said_once() -> None:
-    tuner = Tuner(BOOSTED, price=0.001, guess={"subsample": 0.9})
+    tuner = Tuner(BOOSTED, price=0.001, guess={"subsample": 0.9}, score_range=(0, 1), cost_range=(1, 50))
     first = tuner.ask()
     assert first.note == (
         "The first run starts from usual values of learning_rate and max_depth; "
@@ -102,7 +102,7 @@ def test_it_is_said_once() -> None:
     )
     assert first.why.endswith(first.note)
     assert not tuner.ask().note
-    assert not Tuner({"x": Float(0, 1)}, price=0.001).ask().note
+    assert not Tuner({"x": Float(0, 1)}, price=0.001, score_range=(0, 1), cost_range=(1, 50)).ask().note
 
 
 def test_a_guess_is_worth_more_than_what_is_usual() -> None:

@@ -173,7 +173,7 @@ def test_bad_arguments_are_named(change, named) -> None:
 
 
 def test_a_price_of_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="learn for ever"):
+    with pytest.raises(ValueError, match="tuning would never stop"):
         Terms(0.0)
 
 

@@ -1,1 +1,1 @@
-"""What is believed of score and cost, and how one run changes it."""
+"""Models of score and cost: Gaussian posteriors of linear models, and how one run updates them."""

@@ -1,4 +1,4 @@
-"""The array types of the core, the few checks every door shares, and points that spread evenly."""
+"""Array types of the core, checks that all public functions share, and evenly spread points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cost model: in which space the filter sees a cost, and what a predicted normal there costs on average."""
+"""Cost models: the scale on which the filter observes a cost, and the expected cost of a prediction on that scale."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _identity(values: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class CostModel:
-    """How cost is believed in.
+    """How cost is modelled.
 
     expected: (mean, sd) of the predicted observation -> expected cost, both (...)
     to_observation, from_observation: cost in model units <-> what the filter sees

@@ -73,7 +73,7 @@ def at_least(values: V, low: float) -> V:
 class Prediction:
     """What one run at a control will show.  mean: (...) m(u, x),  var: (...) s(u, x)^2, noise included,
 
-    gain: (..., J) by how much the believed vector moves per standard deviation of surprise.
+    gain: (..., J) by how much the posterior mean moves per standard deviation of surprise.
     """
 
     mean: Array

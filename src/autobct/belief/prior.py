@@ -1,4 +1,4 @@
-"""First beliefs: the paper's (appendix D), and one for any basis when nothing is known.
+"""Priors: those of the paper (appendix D), and a default for any basis.
 
 Slips of the paper are settled here once:
 - 2-D CNN: the list of mu_alpha has +0.4 for (u_1 - 0.5)^2 where the formula beside it has -0.4.  The text

@@ -1,4 +1,4 @@
-"""The games that maps are built and judged in: bases, references, first beliefs by name or from a file.
+"""The problems that maps are built and evaluated on: bases, reference controls, priors by name or from a file.
 
 The mirror law: a belief and its image under a symmetry of the unit cube have the same value.
 

@@ -1,4 +1,4 @@
-"""What a map is worth: the net utility of its policy against depth-2 lookahead, simulated on the same random numbers.
+"""Net utility of a map's policy against depth-2 lookahead, simulated on common random numbers.
 
 `Duel` is what a simulation gives, whichever library played it (here NumPy, `autobct.build.networks.judged` torch); a
 `DuelRow` is what is printed of it and kept in a map file.

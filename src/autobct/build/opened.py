@@ -1,4 +1,4 @@
-"""A map of either kind, opened to be shown, verified, put on trial against depth 2, or certified."""
+"""A map of either kind, loaded to be shown, verified, compared with depth-2 lookahead, or certified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts of a tuner, libraries that make the runs: the loop of one whose runs take time, and runs that one has made.
+"""Libraries that make the runs themselves: the loop for one whose runs take time, and runs that it has already made.
 
 The loop: ask, let the host evaluate, tell, and charge the time of deciding.
 """

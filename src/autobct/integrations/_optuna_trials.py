@@ -31,7 +31,7 @@ class Trials:
     runs:    finished trials inside the search space, by number
     outside: cost of those that are not, and how many of these have a value
     running: the other trials that are running, as far as their values are known
-    mended:  after so many of the runs the cause of failures was mended: the last ones in a row are forgiven
+    mended:  after so many of the runs the cause of failures was fixed: the last ones in a row are forgiven
     """
 
     runs: tuple[Run, ...]
@@ -41,7 +41,7 @@ class Trials:
 
     @property
     def mending(self) -> Trials:
-        """The same once the cause of the last failures in a row is mended."""
+        """The same once the cause of the last failures in a row is fixed."""
         return replace(self, mended=(*self.mended, len(self.runs)))
 
 

@@ -197,7 +197,7 @@ def _value(data: Any, depth: int = 0) -> Any:
     if data is None or isinstance(data, bool | int | float | str):
         return data
     if not isinstance(data, dict) or len(data) != 1 or depth > _DEEPEST:
-        raise ValueError("it has a value that is none")
+        raise ValueError("a value is missing")
     [(kind, inner)] = data.items()
     if kind in ("list", "tuple") and isinstance(inner, list):
         parts = [_value(part, depth + 1) for part in inner]
@@ -209,4 +209,4 @@ def _value(data: Any, depth: int = 0) -> Any:
             f"the choice {inner} cannot be stored as JSON; pass the space to AutoBCTSearch(space=...), "
             "or choose among names and look the object up in the trainable"
         )
-    raise ValueError("it has a value that is none")
+    raise ValueError("a value is missing")

@@ -1,4 +1,4 @@
-"""autobct in Optuna: a sampler that stops the study by itself, and a callback that stops anybody else's."""
+"""autobct in Optuna: a sampler that stops the study by itself, and a callback that stops a study with any sampler."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Value maps as files: how one is written, checked and found."""
+"""Value maps as files: writing, verifying and finding them."""

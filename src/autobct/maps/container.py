@@ -1,4 +1,4 @@
-"""The file a value map lives in: the safetensors layout, written and read by own, strict code; those of the package.
+"""The file format of value maps: the safetensors layout with strict reading and writing, and the maps of the package.
 
     8 bytes             length of the header, little-endian
     header              JSON: {name: {"dtype", "shape", "data_offsets"}, ..., "__metadata__": {text: text}}
@@ -145,7 +145,7 @@ def _whole(digits: str) -> int:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{reprlib.repr(text)} where a small whole number belongs")
+    raise ValueError(f"{reprlib.repr(text)} is not a small whole number")
 
 
 def _texts(metadata: object) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Value maps and learned surrogates as files: with everything needed to trust and to rebuild them, read strictly."""
+"""Value maps and learned surrogates as files: strictly checked, with what is needed to verify and rebuild them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def read_map(source: Source, *, trusted_keys: Iterable[Key] | None = None) -> Ma
         probes = Probes.from_tensors(tensors, spec)
         value_map = ValueMap(spec, networks)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise MapFileError(f"the map file is not whole: {error}") from None
+        raise MapFileError(f"the map file is incomplete or inconsistent: {error}") from None
     about = {name: text for name, text in notes.items() if name not in ("kind", "format", *_GAME)}
     return MapFile(value_map, about, probes)
 
@@ -130,10 +130,10 @@ def _spec(tensors: Tensors, notes: Mapping[str, str]) -> MapSpec:
         "overhead": (int, float),
     }
     if any(not isinstance(game[name], kind) for name, kind in kinds.items()):
-        raise ValueError("it does not say what problem it is for")
+        raise ValueError("it does not state its problem")
     low_high = [game[name] for name in ("prices", "noises")]
     if any(not isinstance(pair, list) or [type(end) for end in pair] != [float, float] for pair in low_high):
-        raise ValueError("it does not say which prices and noises it is for")
+        raise ValueError("it does not state its prices and noises")
     references, neighbours = tensors["references"], tensors["neighbours"]
     if len(references) > _MOST_REFERENCES or references.dtype != np.float64 or neighbours.dtype.kind != "i":
         raise ValueError("its references are not controls, or too many")
@@ -186,7 +186,7 @@ def read_surrogate(
         _check(tensors)
         return network_of({name: _weights(name, array) for name, array in tensors.items()}), notes
     except (KeyError, ValueError, IndexError) as error:
-        raise MapFileError(f"the file of the surrogate is not whole: {error}") from None
+        raise MapFileError(f"the surrogate file is incomplete or inconsistent: {error}") from None
 
 
 @cache
@@ -201,7 +201,9 @@ def _check(tensors: Tensors) -> None:
     width, hidden = (_length(tensors, name) for name in ("embed.bias", "blocks.0.up.bias"))
     layers = len({name.split(".")[1] for name in tensors if name.startswith("blocks.")})
     if not (0 < width <= MOST_WIDTH and width % _HEAD == 0 and 0 < hidden <= MOST_HIDDEN and layers <= MOST_LAYERS):
-        raise ValueError(f"it has width {width}, hidden width {hidden} and {layers} layers, which is not known here")
+        raise ValueError(
+            f"it has width {width}, hidden width {hidden} and {layers} layers, which this version does not support"
+        )
     expected = array_shapes(width, hidden, layers)
     if set(tensors) != set(expected):
         raise ValueError(f"it has {len(set(tensors) ^ set(expected))} arrays too many or too few")

@@ -1,4 +1,4 @@
-"""Files from others: read only if ordinary and small enough, with bounded work, and refused with one type of error.
+"""Untrusted files: read only if regular and small enough, with bounded work, and rejected with one type of error.
 
 A link to a device would be read until memory ends, and a pipe without a writer waited for: the kind of a file and its
 size are looked at before its first byte.  Python's TOML reader takes quadratic memory for a key with many dots (40 kB:

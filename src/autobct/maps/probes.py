@@ -1,4 +1,4 @@
-"""Probe points of a map file: a few random states and the values the map gave there when it was written."""
+"""Probe points of a map file: a few random states, and the values of the map there when it was written."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Probes:
         """The probes that `to_tensors` wrote; ValueError, in one sentence, if they are not whole."""
         names = {_PREFIX + name for name in cls.__slots__}
         if {name for name in tensors if name.startswith(_PREFIX)} != names:
-            raise ValueError("its probe points are not whole")
+            raise ValueError("its probe points are incomplete")
         probes = cls(*(tensors[_PREFIX + name] for name in cls.__slots__))
         shape = (len(probes.terms) if probes.terms.ndim else 0, len(spec.references))
         whole = (

@@ -1,4 +1,4 @@
-"""Signed files: whose they are, for whoever pins the keys of those they trust.
+"""Signed files: check the author of a file against trusted public keys.
 
     map.safetensors        any file
     map.safetensors.sig    "autobct signature 1", the public key and the signature, in hexadecimal, one a line
@@ -65,7 +65,7 @@ def checked_keys(keys: Iterable[object]) -> tuple[bytes, ...]:
             raise ValueError(f"a trusted key must be 64 hexadecimal digits, got {key!r:.80}")
         found.append(bytes.fromhex(key))
     if not found:
-        raise ValueError("trusted_keys is empty, so that no file could be read; leave it out to read unsigned files")
+        raise ValueError("trusted_keys is empty, so no file could be read; leave it out to read unsigned files")
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""Playing an experiment: the paper's method, or the package's own, against trainings that are replayed or real.
+"""Runs an experiment with the paper's method or the package's own, on recorded or real trainings.
 
 Replaying a recorded table: every control has the same number of repeats, ordered by score.  A training at a recorded
 control is one of its repeats, drawn evenly; between recorded controls, score and seconds are interpolated linearly (in
@@ -58,7 +58,7 @@ class PlayedTuning:
     """One tuning.
 
     returned:  which of its lines has the model that is returned
-    believed:  what is believed of that model's score at the end
+    believed:  posterior mean score of that model at the end
     why:       it stopped, in a sentence
     """
 
@@ -116,7 +116,7 @@ class Player:
 def paper_player(method: Method, dim: int) -> Player:
     """The paper's method: the last model is returned.
 
-    VI/Map: one lookahead on V_N of the shipped map of the paper's linear cost, for ever (relaxed).  V_N is the paper's
+    VI/Map: one lookahead on V_N of the shipped map of the paper's linear cost, each time (relaxed).  V_N is the paper's
     iterate; networks stand where the paper has forests.  OTF: with integrals instead of samples.
     """
     if not method.map:
@@ -253,7 +253,7 @@ def replay_of(table: RecordedTable, dim: int) -> TableReplay:
         odd = np.unravel_index(int(counts.argmin()), shape)
         where = ", ".join(f"{axis[i]:g}" for axis, i in zip(axes, odd, strict=True))
         raise TableError(
-            f"table {table.name!r} is no whole grid: control ({where}) has {counts.min()} repeats, "
+            f"table {table.name!r} is not a complete grid: control ({where}) has {counts.min()} repeats, "
             f"others {counts.max()}"
         )
     order = np.lexsort((table.repeat, table.score, cells))

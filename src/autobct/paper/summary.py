@@ -1,4 +1,4 @@
-"""What many tunings of an experiment came to, and runs as cells of a table: for terminal, page, and JSON."""
+"""Summaries of repeated experiments, and runs as table cells: for terminal, page and JSON."""
 
 from __future__ import annotations
 

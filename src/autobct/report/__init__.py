@@ -1,1 +1,1 @@
-"""What happened, to look at: terminal tables and figures from a problem and its history."""
+"""Reports: HTML page, terminal tables, notebook output and figures of a tuning."""

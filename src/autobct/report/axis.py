@@ -1,4 +1,4 @@
-"""Axes: where a value stands in pixels, and at which round values to put the ticks."""
+"""Axes: from values to pixels, and ticks at round values."""
 
 from __future__ import annotations
 

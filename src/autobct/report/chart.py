@@ -1,4 +1,4 @@
-"""A chart: two axes in a frame, shapes on them, and the markup that they are made of, which escapes itself.
+"""SVG charts: two axes in a frame, shapes on them, and markup that escapes its text.
 
 Colours are never written here: a shape is drawn in the colour of the group it is in (`currentColor`), so one style
 sheet serves light, dark and print.
@@ -73,7 +73,22 @@ def _value(value: object) -> str:
     return visible(str(value))
 
 
-__all__ = ["Frame", "Mark", "area", "band", "chart", "cross", "dot", "frame", "group", "label", "line", "ring", "rule"]
+__all__ = [
+    "Frame",
+    "Mark",
+    "area",
+    "band",
+    "beyond",
+    "chart",
+    "cross",
+    "dot",
+    "frame",
+    "group",
+    "label",
+    "line",
+    "ring",
+    "rule",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +207,15 @@ def ring(frame: Frame, mark: Mark) -> Markup:
     return tag("circle", tag("title", mark.text), cx=x, cy=y, r=9, class_="ring")
 
 
+def beyond(frame: Frame, mark: Mark, *, above: bool) -> Markup:
+    """A finished run outside the axis: an arrowhead at the rim that points to where it is."""
+    x, y, up = float(frame.x.at(mark.x)), float(frame.y.at(mark.y)), -1.0 if above else 1.0
+    head = f"M{x - 5:.1f} {y - 4 * up:.1f}h10l-5 {8 * up:.1f}z"
+    return tag("path", tag("title", mark.text), d=head, class_="beyond", fill="currentColor")
+
+
 def cross(frame: Frame, mark: Mark) -> Markup:
-    """A run that failed, or one whose score is below the chart."""
+    """A run that failed."""
     x, y = float(frame.x.at(mark.x)), float(frame.y.at(mark.y))
     arms = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"
     return tag("path", tag("title", mark.text), d=arms, class_="cross")

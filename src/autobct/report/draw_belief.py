@@ -1,4 +1,4 @@
-"""Which pictures an estimate gets: curves for one parameter, maps for two numbers, slices and maps for more.
+"""Charts of the estimates: curves for one parameter, maps for two numeric ones, slices and maps for more.
 
 A slice is one parameter at a time: the estimate before the first run, the estimate now, and what was observed.
 """
@@ -13,7 +13,22 @@ import numpy as np
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import Axis, axis_over, number
-from autobct.report.chart import Frame, Mark, Markup, band, chart, cross, dot, frame, group, line, path_of, ring, tag
+from autobct.report.chart import (
+    Frame,
+    Mark,
+    Markup,
+    band,
+    beyond,
+    chart,
+    cross,
+    dot,
+    frame,
+    group,
+    line,
+    path_of,
+    ring,
+    tag,
+)
 from autobct.report.draw_map import (
     GRID,
     MIDDLE,
@@ -74,16 +89,15 @@ def _doubt_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     """Half the width of the 68 % band of one run; as a factor where values are compared by their ratios."""
     quantiles = _surface(story, side, pair)
     doubt = np.sqrt(quantiles[3] / quantiles[1]) if side.log else (quantiles[3] - quantiles[1]) / 2
-    how, key = ("as a factor", "× or ÷") if side.log else ("half the width of the 68 % band", "±")
-    least, most = number(float(np.abs(doubt).min()), 3), number(float(np.abs(doubt).max()), 3)
-    caption = f"Uncertainty of the {side.name} of one run ({how}): from {least} near the runs to {most} far from them."
-    return _map(story, np.abs(doubt), pair, replace(side, colour="muted", log=False), f"{key} {side.title}", caption)
+    doubt = np.abs(doubt)
+    how, key = ("as a factor", f"× or ÷ {side.name}") if side.log else ("half of its 68 % interval", f"± {side.title}")
+    caption = f"Uncertainty of the {side.name} of one run ({how}): {_least_and_most(doubt, pair)}."
+    return _map(story, doubt, pair, replace(side, colour="muted", log=False), key, caption)
 
 
 def _cost_map(story: Story, side: Side, pair: tuple[Dial, Dial]) -> Drawn:
     surface = _surface(story, side, pair)[MIDDLE]
-    spread = f"from {number(float(surface.min()), 3)} to {number(float(surface.max()), 3)}"
-    caption = f"Estimated {side.name} over {pair[0].name} and {pair[1].name}: {spread}."
+    caption = f"Estimated {side.name} over {pair[0].name} and {pair[1].name}: {_least_and_most(surface, pair)}."
     return _map(story, surface, pair, side, f"estimated {side.title}", caption)
 
 
@@ -107,10 +121,9 @@ def _marks(story: Story, pair: tuple[Dial, Dial]) -> list[Markup]:
     drawn: dict[str, list[Markup]] = {"bad": [], "ink dots faint": [], "ink dots": [], "go": []}
     for run in story.history:
         best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
-        text = f"Run {run.trial + 1}" if faint else run_text(run)
         if not all(dial.name in run.params for dial in pair):
             continue
-        mark = Mark(place(pair[0], run), place(pair[1], run), text, name)
+        mark = Mark(place(pair[0], run), place(pair[1], run), run_text(run), name)
         if run.score is None:
             drawn["bad"].append(cross(at, mark))
         else:
@@ -120,11 +133,22 @@ def _marks(story: Story, pair: tuple[Dial, Dial]) -> list[Markup]:
 
 
 def _peak(story: Story, surface: Array, pair: tuple[Dial, Dial]) -> str:
-    best = int((story.sign * surface).argmax())
-    row, column = np.unravel_index(best, surface.shape)
+    return f"best {_value_and_place(surface, int((story.sign * surface).argmax()), pair)}"
+
+
+def _least_and_most(surface: Array, pair: tuple[Dial, Dial]) -> str:
+    """The lowest and the highest value, and where they are; one number where they are the same as shown."""
+    low, high = int(surface.argmin()), int(surface.argmax())
+    if (shown := number(float(surface.ravel()[low]), 3)) == number(float(surface.ravel()[high]), 3):
+        return f"{shown} everywhere"
+    return f"from {_value_and_place(surface, low, pair)} to {_value_and_place(surface, high, pair)}"
+
+
+def _value_and_place(surface: Array, index: int, pair: tuple[Dial, Dial]) -> str:
+    row, column = np.unravel_index(index, surface.shape)
     steps = zip(pair, (column, row), surface.shape[::-1], strict=True)
     where = [f"{dial.name}={number(dial.setting(int(k), size))}" for dial, k, size in steps]
-    return f"best {number(float(surface.ravel()[best]), 3)} near {' and '.join(where)}"
+    return f"{number(float(surface.ravel()[index]), 3)} near {' and '.join(where)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +195,7 @@ def slice_chart(story: Story, side: Side, dial: Dial) -> tuple[Markup, str]:
 
 
 def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = False) -> list[Markup]:
-    """Every run where it was observed: dots, crosses at the rim for failed and far ones, a ring around the best.
+    """Every run where it was observed: dots, a ring around the best; at the rim crosses if failed, arrowheads if far.
 
     faint:  only the best lies in the plane of the chart
     """
@@ -181,10 +205,13 @@ def run_marks(story: Story, at: Frame, x: Array, y: Array, *, faint: bool = Fals
             continue
         best, name = run is story.best, str(run.trial + 1) if len(story.history) <= _MOST_NAMED else ""
         inside = bool(np.isfinite(up) and at.y.low <= up <= at.y.high)
-        rim = float(up) if inside else at.y.high if up > at.y.high else at.y.low
-        mark = Mark(float(across), rim, f"Run {run.trial + 1}" if faint else run_text(run), name)
+        above = bool(up > at.y.high)
+        rim = float(up) if inside else at.y.high if above else at.y.low
+        mark = Mark(float(across), rim, run_text(run), name)
         if inside:
             drawn["ink dots faint" if faint and not best else "ink dots"].append(dot(at, mark))
+        elif np.isfinite(up):
+            drawn["ink dots faint" if faint and not best else "ink dots"].append(beyond(at, mark, above=above))
         else:
             drawn["bad"].append(cross(at, mark))
         drawn["go"] += [ring(at, mark)] if best else []
@@ -233,6 +260,8 @@ def _words(side: Side, dial: Dial, after: Array, *, others: bool) -> str:
     """The chart in one sentence."""
     middle = after[MIDDLE]
     low, high = int(middle.argmin()), int(middle.argmax())
-    ends = [f"{number(float(middle[k]), 3)} at {number(dial.setting(k, len(middle)))}" for k in (low, high)]
+    shown = [number(float(middle[k]), 3) for k in (low, high)]
+    ends = [f"{value} at {number(dial.setting(k, len(middle)))}" for value, k in zip(shown, (low, high), strict=True)]
     kept = ", with all other parameters as in the model to use" if others else ""
-    return f"Estimated {side.name} along {dial.name}{kept}: from {ends[0]} to {ends[1]}."
+    values = f"{shown[0]} everywhere" if shown[0] == shown[1] else f"from {ends[0]} to {ends[1]}"
+    return f"Estimated {side.name} along {dial.name}{kept}: {values}."

@@ -1,4 +1,4 @@
-"""Estimated score and cost at any controls; two parameters at once: a map of them, the runs on it, a key to its shades.
+"""Estimated score and cost at any controls, and a map of two parameters with the runs on it and a colour key.
 
 The areas above rising levels, as closed lines, are filled one over the other: any style sheet can colour them.
 """

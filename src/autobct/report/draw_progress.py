@@ -1,4 +1,4 @@
-"""Score against what it has cost so far, the value of continuing after each run, and the same at other prices."""
+"""Score against the cost so far, the value of continuing after each run, and runs and score at other prices."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def progress_words(story: Story) -> str:
         better = story.sign * (going_on - incumbent) > 0
         verdict = "better than" if better else "no better than"
         tail += f" After the last run, continuing is worth {number(going_on)}, "
-        tail += f"{verdict} the best so far, {number(incumbent)}."
+        tail += f"{verdict} the estimated score of the best so far, {number(incumbent)}."
     return head + tail
 
 
@@ -118,7 +118,7 @@ def _beside(known: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _between_prices(at: Frame, prices: Array, values: Array, *, dashed: bool) -> Markup:
-    """A line with a step half way between two prices, where some price in between would have changed its mind."""
+    """A line with a step half way between two prices, where some price in between would have changed the decision."""
     middle = np.sqrt(prices[:-1] * prices[1:])
     x = np.concatenate([prices[:1], np.repeat(middle, 2), prices[-1:]])
     return line(at, x, np.repeat(values, 2), dashed=dashed)
@@ -138,5 +138,11 @@ def _at(other: WhatIf) -> str:
 
 
 def _score_words(story: Story, scores: Array) -> str:
-    best, worst = number(float(scores[0])), number(float(scores[-1]))
-    return f"Score of the returned model: {best} at the lowest price shown, {worst} at the highest."
+    known = [k for k, other in enumerate(story.what_if) if other.known]
+    if not known:
+        return f"Tuning would have continued at every price shown; the best of these runs scored {number(scores[0])}."
+    ends = [f"{number(float(scores[k]))} at a price of {number(story.what_if[k].price.per_cost, 3)}" for k in known]
+    told = f"Score of the returned model: {ends[0]}" + (f", {ends[-1]}." if len(ends) > 1 else ".")
+    if len(known) == len(story.what_if):
+        return told
+    return f"{told} At lower prices tuning would have continued with an unknown outcome; the best so far is dashed."

@@ -1,4 +1,4 @@
-"""A tuning watched on a terminal: a table that grows in place, or one line in the manner of tqdm where none fits."""
+"""Live progress in a terminal: a table that grows in place, or a single line like tqdm's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A result in a notebook and for other programs: the answer with a chart, a pandas DataFrame, a safe CSV file.
+"""Notebook display of a result, and its runs as a pandas DataFrame or a safe CSV file.
 
 A spreadsheet takes a cell that begins with = + - @ for a formula, even in quotes, and a formula can send data away.
 Parameter values and error messages may come from others, so such a text gets an apostrophe before it, which shows it
@@ -53,12 +53,16 @@ def _shown(story: Story) -> str:
         *(tag("p", remark, class_="abct-say muted") for remark in story.notes),
     ]
     if story.history:
-        legend = (
-            "Dots: observed scores; line: estimated score of the best so far; dashed: value of continuing; "
-            "circle: the model to use."
-        )
-        caption = f"{progress_words(story)} {legend}"
         picture = progress_chart(story, width=640.0, height=260.0)
+        signs = {"cross": "crosses: failed runs", "beyond": "triangles: runs outside the chart"}
+        legend = [
+            "Dots: observed scores",
+            "line: estimated score of the best so far",
+            "dashed: value of continuing",
+            *(words for sign, words in signs.items() if f'class="{sign}"' in picture),
+            "circle: the model to use",
+        ]
+        caption = f"{progress_words(story)} {'; '.join(legend)}."
         parts.append(tag("figure", picture, tag("figcaption", caption, class_="muted")))
     return tag("div", *parts, class_="abct abct-note")
 

@@ -1,4 +1,4 @@
-"""One page that tells a tuning: no network, no other file, readable with scripts off.
+"""The report: one self-contained HTML page, readable with scripts off.
 
 The page is checked by its own content policy: nothing is loaded, and only the style and the script written here count.
 """
@@ -20,10 +20,11 @@ from autobct.report.chart import Markup, tag, text_of
 from autobct.report.draw_belief import Drawn, belief_charts
 from autobct.report.draw_progress import price_charts, progress_chart, progress_words
 from autobct.report.page_words import facts, heads, notes, rows, rows_text
-from autobct.report.story import Story, other_prices, story_of, tell
+from autobct.report.story import Story, after_each_run, other_prices, story_of, tell
 from autobct.tuning.guard import usual_errors
 from autobct.tuning.result import Result
 from autobct.tuning.tuner import Tuner
+from autobct.tuning.units.price import rounded
 from autobct.tuning.visible import one_line
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def write_recorded(run: RecordedRun, path: str | os.PathLike[str]) -> None:
         run.tuner,
         title=run.path.name,
         why=run.why,
-        decisions=run.decisions,
+        decisions=after_each_run(run.decisions, len(run.history), run.n_jobs),
         finished=run.finished,
         settings=run.settings,
         versions=run.versions,
@@ -167,6 +168,7 @@ def sections(story: Story) -> list[Section]:
 
 def _progress(story: Story) -> Section:
     better = "below" if story.sign < 0 else "above"
+    drawn = Drawn(progress_chart(story), progress_words(story))
     return Section(
         title="Progress",
         text=f"Another run is made while the value of continuing is {better} the estimated score of the best so far.",
@@ -174,9 +176,9 @@ def _progress(story: Story) -> Section:
             Key(_dot("ink"), "observed"),
             Key(_line("score"), "estimated score, best so far"),
             Key(_dot("go"), "value of continuing"),
-            *_common(story),
+            *_common(story, drawn),
         ),
-        figures=(Drawn(progress_chart(story), progress_words(story)),),
+        figures=(drawn,),
         narrow=progress_chart(story, width=400.0, height=320.0),
     )
 
@@ -192,13 +194,21 @@ def _belief(story: Story) -> Section:
             Key(_dashes("muted"), "estimate before the first run, with its 68 % band"),
         )
     )
-    text = "Stronger colours mean higher values." if maps_only else "Before the first run and after all runs."
-    text = f"{text} {_ranking(story)} Hover over a run for details.".replace("  ", " ")
+    text = [
+        "Stronger colours mean higher values." if maps_only else "Before the first run and after all runs.",
+        _ranking(story),
+        "The fit is smooth; where a model was trained, its estimated score also counts the score measured there."
+        if story.posterior.evidence is not None
+        else "",
+        "Hover over a run for details.",
+        "Faint dots are runs whose other parameters differ." if len(turned) > 1 and not maps_only else "",
+    ]
+    drawn = belief_charts(story)
     return Section(
         "Estimated score and cost",
-        text,
-        (*bands, Key(_dot("ink"), "run"), *_common(story)),
-        tuple(belief_charts(story)),
+        " ".join(filter(None, text)),
+        (*bands, Key(_dot("ink"), "run"), *_common(story, *drawn)),
+        tuple(drawn),
     )
 
 
@@ -215,15 +225,17 @@ def _prices(story: Story) -> Section:
     counted = "" if story.waited is None else " All of them are prices of waiting, on the wall clock."
     return Section(
         "At other prices",
-        f"Your price was {story.problem.price}. With the same runs in the same order, this is where tuning would have "
-        f"stopped at other prices.{counted}",
+        f"Your price was {rounded(story.problem.price)}. With the same runs in the same order, this is where tuning "
+        f"would have stopped at other prices.{counted}",
         (),
         price_charts(story),
     )
 
 
-def _common(story: Story) -> tuple[Key, ...]:
+def _common(story: Story, *drawn: Drawn) -> tuple[Key, ...]:
     keys = []
+    if any('class="beyond"' in figure.picture for figure in drawn):
+        keys.append(Key(_sign(tag("path", d="M8 4h10l-5 7z", fill="currentColor"), "ink"), "run outside the chart"))
     if story.best is not None:
         keys.append(Key(_sign(tag("circle", cx=13, cy=7, r=5.5, class_="ring"), "go"), "the model to use"))
     if any(run.score is None for run in story.history):

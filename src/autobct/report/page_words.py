@@ -1,4 +1,4 @@
-"""What the page says in words and in its table."""
+"""Text and table of the report."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from autobct.report.axis import number
 from autobct.report.story import Story
+from autobct.tuning.history import Stop, what_continuing_is_worth
 from autobct.tuning.visible import one_line
 
 _MOST_ERROR = 400  # characters; the history keeps all of it
@@ -84,7 +85,7 @@ def facts(story: Story) -> list[Fact]:
     worth = f"worth {number(price.per_cost * paid, 3)} in score"
     if story.waited is not None:
         told.append(Fact("Wall clock", story.spent(paid), worth))
-        worth = "computing, which has no price here"
+        worth = "of computing, which has no price here"
     told.append(Fact("Total cost", story.spent(spent), f"{worth}{deciding}"))
     told.append(Fact("Runs", str(len(story.history)), f"{failed} failed" if failed else "none failed"))
     told.append(Fact("Price", number(price.score, 3), f"per {per_cost}"))
@@ -114,7 +115,7 @@ def rows_text(story: Story) -> str:
     """What the columns mean."""
     return (
         "Estimated score: for these params, given the runs up to this one. Continuing: the value of continuing after "
-        "this run, i.e. the expected final score minus the price of all further runs. The model to use is in bold."
+        f"this run, i.e. the {what_continuing_is_worth(story.problem.direction)}. The model to use is in bold."
     )
 
 
@@ -154,5 +155,7 @@ def _outcome(story: Story, index: int) -> Cell:
     run = story.history[index]
     if run.error is not None:
         return Cell(one_line(run.error, _MOST_ERROR), error=True)
-    last = index + 1 == len(story.history)
-    return Cell("stop" if last and story.unfinished is None else "continue" if not last else "")
+    if index + 1 < len(story.history):
+        return Cell("continue")
+    stopped = any(isinstance(decision, Stop) for decision in story.decisions)
+    return Cell("stop" if stopped and story.unfinished is None else "")

@@ -1,4 +1,4 @@
-"""The same pictures as on the page, as matplotlib figures."""
+"""The charts of the report as matplotlib figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's table of a run, growing in the terminal while it is made.
+"""The paper's table of a run, printed in the terminal as the runs finish.
 
 On a terminal it is redrawn in place, with the run under way in its last row; into a pipe or a file it is plain lines.
 """

@@ -1,4 +1,4 @@
-"""What a page tells, out of what somebody holds: a result, a tuner that still asks, or a run read from its folder."""
+"""The content of a report, from a result, a tuner in progress, or a stored run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array
 from autobct.report.axis import number
 from autobct.report.draw_map import LEVELS, Dial, dials, swept
 from autobct.tuning.history import Decision, Run, Train, value_of_continuing
-from autobct.tuning.model.estimate import Learned, estimated_score, importance, score_quantiles, to_scores
+from autobct.tuning.model.alarm import ranges_stated
+from autobct.tuning.model.estimate import Learned, estimated_score, estimated_scores, importance, score_quantiles
 from autobct.tuning.model.posterior import beliefs
 from autobct.tuning.result import Result, WhatIf
 from autobct.tuning.statement import versions as versions_of_now
@@ -21,9 +23,10 @@ from autobct.tuning.tuner import Tuner
 from autobct.tuning.units.scale import ScaledProblem
 from autobct.tuning.visible import one_line
 
-__all__ = ["Story", "other_prices", "run_text", "story_of", "tell"]
+__all__ = ["Story", "after_each_run", "other_prices", "run_text", "story_of", "tell"]
 
 _PRICES = np.geomspace(1 / 32, 32, 21)  # other prices to try, as multiples of the one that was said
+_CLOSE = 0.01  # of the range of all scores: two estimates of the same, on scales that later runs have changed
 _SECRET = "env."  # settings whose values may be passwords: a page is made to be shown
 
 
@@ -31,9 +34,10 @@ _SECRET = "env."  # settings whose values may be passwords: a page is made to be
 class Story:
     """One tuning, in the user's units where nothing else is said.
 
-    decisions:  what was decided after 0, 1, 2, ... runs, None where nobody wrote it down; the last may be a Stop
+    decisions:  what was decided after 0, 1, 2, ... runs, None where it was not recorded; the last may be a Stop
     best:       the run whose model to use; None if none finished
     past:       what was known after 0, 1, 2, ... runs, in model units
+    estimates:  (n + 1,) estimated score of the best of these runs; NaN where none has finished
     unfinished: a sentence where the tuning has not ended
     alarm:      a sentence where the observations are implausible under the belief
     notes:      what else to know, e.g. that a score left its range
@@ -49,6 +53,7 @@ class Story:
     decisions: tuple[Decision | None, ...]
     best: Run | None
     past: tuple[Learned, ...]
+    estimates: Array
     why: str
     unfinished: str | None = None
     alarm: str | None = None
@@ -147,23 +152,26 @@ class Story:
 
     @property
     def going_on(self) -> Array:
-        """Value of continuing after 0, 1, 2, ... runs; NaN where it is not known."""
-        return self._of_decisions(value_of_continuing)
+        """Value of continuing after 0, 1, 2, ... runs; NaN where it is not known, or a guess in unknown units."""
+        known = self._in_turn & (np.isfinite(self.estimates) | ranges_stated(self.problem)[0])
+        return np.where(known, self._of_decisions(value_of_continuing), np.nan)
 
     @property
     def incumbent(self) -> Array:
         """The estimated score of the best so far after 0, 1, 2, ... runs; NaN where there is none."""
         decided = self._of_decisions(_incumbent)
-        return np.where(np.isfinite(decided), decided, [self._best_of(runs) for runs in range(len(self.past))])
+        return np.where(np.isfinite(decided) & self._in_turn, decided, self.estimates)
 
-    def _best_of(self, runs: int) -> float:
-        """The estimated score of the best of so many runs, or of the last one that finished."""
-        finished = [run.control for run in self.history[:runs] if run.score is not None]
-        if not finished:
-            return float("nan")
-        kept = np.stack(finished if self.problem.terms.recall else finished[-1:])
-        means = self.problem.prior.model.score_basis(kept) @ self.past[runs].belief.score.mean
-        return float(to_scores(self.past[runs], np.asarray(means.max())))
+    @property
+    def _in_turn(self) -> NDArray[np.bool_]:
+        """Whether the decision after 0, 1, 2, ... runs knew these runs: its best so far is theirs.
+
+        Decisions of workers that share a tuning are made while others are training, so they may know fewer.
+        """
+        decided, estimated = self._of_decisions(_incumbent), self.estimates
+        finite = self.scores[np.isfinite(self.scores)]
+        close = _CLOSE * (float(np.ptp(finite)) if finite.size > 1 else self.problem.score_scale.unit)
+        return np.asarray((np.isnan(decided) & np.isnan(estimated)) | (np.abs(decided - estimated) <= close))
 
     def _of_decisions(self, read: Any) -> Array:
         told = [read(decision) for decision in self.decisions[: len(self.history) + 1]]
@@ -171,14 +179,22 @@ class Story:
         return np.array([np.nan if value is None else value for value in told], dtype=float)
 
 
+def _best_of(history: Sequence[Run], known: Learned) -> float:
+    """The estimated score of the best of these runs, or of the last one that finished; NaN if none has."""
+    finished = [run.control for run in history if run.score is not None]
+    if not finished:
+        return float("nan")
+    kept = np.stack(finished if known.problem.terms.recall else finished[-1:])
+    sign = -1.0 if known.problem.direction == "minimize" else 1.0
+    return sign * float((sign * estimated_scores(known, kept)).max())
+
+
 def _incumbent(decision: Decision | None) -> float | None:
-    if decision is None:
-        return None
-    return decision.stop_value if isinstance(decision, Train) else decision.value
+    return decision.stop_value if isinstance(decision, Train) else None if decision is None else decision.value
 
 
 def run_text(run: Run) -> str:
-    """A run in a few words, for whoever points at it; the table has the rest."""
+    """A run in a few words, shown on hover; the table has the rest."""
     outcome = "failed" if run.score is None else f"score {number(run.score)}"
     return f"Run {run.trial + 1}: {outcome}, cost {number(run.cost)}"
 
@@ -186,9 +202,7 @@ def run_text(run: Run) -> str:
 def story_of(told: object) -> Story:
     """The story of a result, or of a tuner that is still asking."""
     if isinstance(told, Result):
-        made: Sequence[Decision | None] = told.decisions
-        if told.n_jobs > 1:  # decisions were not made after 0, 1, 2, ... runs, but for the last
-            made = (*[None] * len(told.history), *told.decisions[len(told.history) :][-1:])
+        made = after_each_run(told.decisions, len(told.history), told.n_jobs)
         story = tell(told.tuner, why=told.why, decisions=made, settings=told.settings, versions=told.versions)
         return replace(story, waited=max(told.waits, default=None))
     if isinstance(told, Tuner):
@@ -196,6 +210,11 @@ def story_of(told: object) -> Story:
         unknown = (None,) * len(told.history)
         return tell(told, why=f"{_so_far(told)} Next: {now.why}", decisions=(*unknown, now), finished=False)
     raise TypeError(f"a report needs a result or a tuner, got {one_line(repr(told))}; write result.report('run.html')")
+
+
+def after_each_run(decisions: Sequence[Decision], runs: int, jobs: int) -> tuple[Decision | None, ...]:
+    """What was decided after 0, 1, 2, ... runs; with several jobs only the last decision was made so."""
+    return tuple(decisions) if jobs == 1 else (*[None] * runs, *decisions[runs:][-1:])
 
 
 def tell(
@@ -221,6 +240,7 @@ def tell(
         decisions=tuple(decisions),
         best=tuner.best,
         past=tuple(past),
+        estimates=np.array([_best_of(tuner.history[:runs], known) for runs, known in enumerate(past)]),
         why=why or _so_far(tuner),
         unfinished=None if finished else "These are the results so far; more runs may follow.",
         alarm=None if tuner.alarm is None else tuner.alarm.text,

@@ -1,4 +1,4 @@
-"""Trials in the world: any program, timed, capped, survived; stored in a folder, and continued after a crash."""
+"""Runs of any program: timed, limited, stored in a folder, and resumed after a crash."""
 
 from autobct.run.ask_tell import StoredTuner, stored
 from autobct.run.recorded import RecordedRun, read_run

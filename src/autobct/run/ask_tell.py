@@ -1,4 +1,4 @@
-"""Ask and tell from Python, with everything on disk: the same script continues after a crash."""
+"""Ask and tell from Python with everything on disk: the same script resumes after a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a TOML file to settings: every key known, every value checked, or one sentence that says what to write."""
+"""Reads the settings from a TOML file: unknown keys and bad values are errors that say what to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment: never an exception between a run that finished and the line that records it."""
+"""Ctrl-C at any moment: never between a finished run and the line that records it."""
 
 from __future__ import annotations
 

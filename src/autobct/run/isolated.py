@@ -1,4 +1,4 @@
-"""A training function in a process of its own: timed there, limited, and unable to take the tuner along.
+"""Runs a training function in its own process: timed and limited there, and unable to crash the tuner.
 
 What crosses to the process is what multiprocessing sends to one that it spawns: how to import the main module, and the
 function and its params, pickled; it crosses in a file that has no name.  What comes back is one line of JSON.

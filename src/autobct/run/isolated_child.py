@@ -1,4 +1,4 @@
-"""One training in a process of its own: the far side of `autobct.run.isolated`.
+"""The child process of `autobct.run.isolated`: one training.
 
 Run by path, under the keeper, with two open files: from the first it reads what to train, as multiprocessing would send
 it to a process that it spawns; to the second it writes one line of JSON, numbers and sentences only.

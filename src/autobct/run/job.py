@@ -1,4 +1,4 @@
-"""A tuning of a program: its TOML file, read and found good, its folder, taken and continued, and how it ended."""
+"""A tuning of a program: its validated TOML file, its folder, and how it ended."""
 
 from __future__ import annotations
 

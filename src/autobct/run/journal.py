@@ -1,7 +1,7 @@
-"""The journal of a tuning: one line of JSON for everything that happened, added only, on disk before we go on.
+"""The journal of a tuning: one line of JSON per event, append-only, on disk before anything else happens.
 
 Each line carries a fingerprint of itself and of all lines before it.  A last line that was cut off by a crash is
-recognised and dropped; a journal that was changed in any other way is not believed.
+recognised and dropped; a journal that was changed in any other way is rejected.
 
 Decisions are plain data in it, and their numbers come back to the last bit.
 """
@@ -49,7 +49,7 @@ class JournalError(FileError):
 class Journal:
     """A journal that is being written, by one process and one thread at a time.
 
-    held: called before every line; raises if somebody else has the folder by now
+    held: called before every line; raises if another process has the folder by now
     """
 
     def __init__(self, path: Path, check: str, size: int, held: Callable[[], object] = lambda: None) -> None:
@@ -76,7 +76,7 @@ class Journal:
         """One more line; it is on disk when this returns.
 
         OSError if it could not be written, e.g. on a full disk: the journal is then as before, and may be gone on with.
-        JournalError if the file was removed or changed by somebody else.
+        JournalError if the file was removed or changed by another process.
         """
         self._guard.check_owner(_FORKED)
         with self._guard:

@@ -1,4 +1,4 @@
-"""From a journal back to a tuner that knows all that was found, and to the decisions that were made."""
+"""Rebuilds the tuner and its decisions from a journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps one program: starts it, stores what it prints, ends it with all it has started, and says what came of it.
+"""Supervises one program: starts it, stores its output, ends it with all its children, and reports how it ended.
 
 The keeper is a process of its own between tuner and program.  It ends the program when its time is up, when the tuner
 says so, and when the tuner is gone: all it takes is that the pipe from the tuner closes, so that not even SIGKILL

@@ -1,4 +1,4 @@
-"""`tune` in a folder: the journal of `stored`, and what becomes of a run that a crash has cut short."""
+"""`tune` in a folder: the journal of `stored`, and how a run that a crash interrupted is handled."""
 
 from __future__ import annotations
 

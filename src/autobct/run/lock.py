@@ -1,4 +1,4 @@
-"""One tuning at a time in a folder, also when one was killed and its program is still being ended."""
+"""One tuning at a time per folder, even if a killed one is still ending its program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATIENCE = 30.0  # seconds for the keeper of a killed tuning to end its program
 
 
 class LockedError(RuntimeError):
-    """Somebody else is at work in the folder."""
+    """Another process is using the folder."""
 
 
 class Lock:
@@ -41,7 +41,7 @@ class Lock:
         _HELD.add(self)
 
     def check(self) -> None:
-        """Take the lock again if its file was removed; LockedError if somebody else has the folder by now."""
+        """Take the lock again if its file was removed; LockedError if another process has the folder by now."""
         with contextlib.suppress(OSError):
             if os.path.samestat(os.stat(self._folder / _NAME), os.fstat(self.descriptor)):
                 return

@@ -1,4 +1,4 @@
-"""Search what a program wrote with a regular expression, in a process of its own.
+"""Searches program output with a regular expression, in a separate process.
 
 Some patterns take years: ^(a+)+$ doubles its work with every letter, and Python's matcher cannot be told to stop.
 A process can be ended, whatever it does.

@@ -1,4 +1,4 @@
-"""What a program prints, on disk: bounded there and in memory, with its end always kept.
+"""Program output on disk: bounded in size, with the end always kept.
 
 Imported by the keeper, a script of its own, so it knows the standard library only and nothing of this package.
 """

@@ -1,4 +1,4 @@
-"""One run of a program, from the tuner's side: an order to the keeper, and one clear sentence if it went wrong."""
+"""One run of a program as the tuner sees it: a request to the keeper, and one clear sentence if it failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which processes there are: the descendants of one of them, and the processor time they have used.
+"""Process trees: descendants of a process, and the CPU time they have used.
 
 Imported by the keeper, a script of its own, so it knows the standard library only and nothing of this package.
 """

@@ -1,4 +1,4 @@
-"""What a TOML file says, checked: which program, which space, which price."""
+"""Validated settings of a TOML file: program, space and price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program has told: its score or cost, from its last line, a file or a pattern; of a failed one, its last words.
+"""Reads score or cost from a program's last line, a file or a pattern; and the last output of a failed program.
 
 Last words are what it wrote last on stderr, short and safe to print: that is where most programs say why.
 """

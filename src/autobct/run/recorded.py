@@ -1,4 +1,4 @@
-"""A tuning that stands in a folder: what was decided, what came of it, whether it came to its end; and its repair.
+"""A tuning stored in a folder: its decisions, runs and outcome; and its repair.
 
 In a repair what is sound is kept, what was lost is said, and the original stays beside it.
 """
@@ -99,7 +99,7 @@ def read_run(path: str | Path) -> RecordedRun:
 def _versions(header: Mapping[str, Any]) -> dict[str, str]:
     found = header.get("versions")
     if not isinstance(found, dict) or not all(isinstance(number, str) for number in found.values()):
-        raise JournalError("the journal is inconsistent: it does not say with which versions it was begun")
+        raise JournalError("the journal is inconsistent: it does not state the versions it was started with")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Runs of a program that go wrong, not by the fault of their params: waited for, made again, or the end of the tuning.
+"""Runs that fail for reasons other than their params: wait, retry, or end the tuning.
 
 The same for a tuning in a folder and for a worker on a database.
 """

@@ -1,4 +1,4 @@
-"""Tune a program in a folder until more is not worth its price; the same call again continues."""
+"""Tunes a program in a folder until another run is not worth its price; the same call resumes."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Session:
         return waiting_for(self._running.values(), time.perf_counter(), self._jobs, self._job.settings.price_of)
 
     def _forgive(self) -> None:
-        """Failures that ended the tuning are not held against their params: who calls again has mended the cause."""
+        """Failures that ended the tuning are not held against their params: whoever calls again has fixed the cause."""
         stopped = self._was_stopped
         if stopped is not None and stopped.reason in FORGIVEN and (runs := self._tuner.forgive()):
             self._journal.add("forgiven", runs=runs, at=_now())

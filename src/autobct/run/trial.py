@@ -1,4 +1,4 @@
-"""One run in the world: fill in the templates, run the program as often as told, read score and cost."""
+"""One run of a program: fill in the templates, run it as often as requested, read score and cost."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What we do: algorithm 4, from a user's search space and price to Train or Stop."""
+"""Tuning (algorithm 4): from a search space and a price to decisions, Train or Stop."""

@@ -1,4 +1,4 @@
-"""A tuner's state as others may use it: one thread at a time, no forked copy, and what can be read of it.
+"""Safe access to a tuner's state: one thread at a time, no forked copies, and read-only views.
 
 NumPy's own rules for rounding and overflow hold inside the package, whatever the user has set with `np.seterr`.  Far
 from the data a probability underflows to zero, and that is the right number: with np.seterr(all="raise") it would end a

@@ -1,4 +1,4 @@
-"""What was decided and what came of it: decisions that say why, and runs, as frozen records in the user's own units."""
+"""Decisions that say why, and runs, as frozen records in the user's units."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Train:
     expected_cost:  expected cost of this run
     price_of_run:   what that cost is worth in score, including the fixed overhead of a run; also spent if it fails
     expected_score: estimated score of a model with these params
-    value:          value of continuing: expected final score minus the price of all further runs   (V); if no other run
-                    is under way, stop_value + expected_gain - price_of_run (minus and plus for a loss)
+    value:          value of continuing: expected final score minus the price of all further runs, plus it for a loss
+                    (V); if no other run is under way, stop_value + expected_gain - price_of_run, or for a loss
+                    stop_value - expected_gain + price_of_run
     stop_value:     estimated score of the best so far, the value of stopping now; None until a run has finished
     overhead:       the fixed part of price_of_run, independent of the cost of the run
     note:           a message shown once: a score or cost outside its range, or a model alarm
@@ -133,6 +134,11 @@ def value_of_continuing(decision: Decision | None) -> float | None:
     """V: the value of continuing, whether or not that was decided; None where it is not known."""
     run = run_if_continued(decision)
     return None if run is None else run.value
+
+
+def what_continuing_is_worth(direction: str) -> str:
+    """The value of continuing in words; a price makes a loss larger."""
+    return f"expected final score {'plus' if direction == 'minimize' else 'minus'} the price of all further runs"
 
 
 def _gains(run: Train) -> str:

@@ -1,4 +1,4 @@
-"""Where and how runs are made: by an executor, so many side by side, each in its own process if asked for.
+"""How runs are executed: executors, number of parallel jobs, and a process for each training if requested.
 
 An executor submits a run, waits for any, and cancels all; everything that runs a training is one.  `Here` runs in the
 calling thread.  Processes and threads are in `autobct.run.executors`, above the core packages.

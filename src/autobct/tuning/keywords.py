@@ -1,4 +1,4 @@
-"""The keywords of `Problem`, `Tuner` and `tune`, written once and checked at the door; `tune` says what each means."""
+"""The keywords of `Problem`, `Tuner` and `tune`, defined and validated once; `tune` documents them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ask, run, tell, until the answer is to stop: one run at a time or several side by side, kept in a storage or not."""
+"""The loop: ask, run, tell, until the decision is to stop; one run at a time or several, with or without storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tuner remembers: one frozen value, and the next one after a run was started, told or charged for."""
+"""The state of a tuner: one frozen value, and its successor after each start, result or charge of a run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.belief.gaussian import Belief
-from autobct.tuning.history import Note, Run, Train
-from autobct.tuning.model.alarm import Alarm, Watch, notes_of, raised, surprise, watched
+from autobct.tuning.history import Decision, Note, Run, Train
+from autobct.tuning.model.alarm import Alarm, Watch, first_notes, notes_of, raised, surprise, watched
 from autobct.tuning.model.estimate import Learned, estimated_score, score_at
 from autobct.tuning.model.posterior import extended, learned
 from autobct.tuning.problem import check_control, deciding_for, is_candidate
-from autobct.tuning.space.hints import begins_at
 from autobct.tuning.space.row_table import Table
 from autobct.tuning.units.ranges import LARGEST, as_it_counts
 from autobct.tuning.units.scale import ScaledProblem
@@ -81,7 +80,7 @@ class Memory:
 
     @property
     def best(self) -> Run | None:
-        """The run whose model would be returned now: the last one (the paper) or, with recall, the best believed."""
+        """The run whose model would be returned now: the last one (the paper), or the best estimate with recall."""
         place = self.returned
         return None if place is None else self.runs[self.finished[place]]
 
@@ -107,11 +106,9 @@ class Memory:
         own = slice(at, at + 1)
         return places[at], float(score_at(self.known, controls[own], np.ascontiguousarray(features[own]))[0])
 
-    @property
-    def news(self) -> str:
+    def news(self, decision: Decision) -> str:
         """What there is to say with the next decision."""
-        begins = "" if self.asked or self.runs else begins_at(self.problem.space, self.problem.stated.hints)
-        texts = [begins] if begins else []
+        texts = [] if self.asked or self.runs else first_notes(self.problem, decision)
         texts += [note.text for note in self.notes if note.run >= self.heard]
         if self.alarm is not None and self.alarm.run >= self.heard:
             texts.append(self.alarm.text)
@@ -214,7 +211,7 @@ class Memory:
         return watch, raised(watch, seen, run, len(self.runs))
 
     def _ranked(self) -> list[bytes]:
-        """Places of the models that may be returned: the last, or with recall the best few as believed."""
+        """Places of the models that may be returned: the last, or with recall the best few by posterior mean."""
         places = list(self.finished)
         if not self.problem.terms.recall or len(places) <= 1:
             return places[-1:]

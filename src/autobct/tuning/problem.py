@@ -1,4 +1,4 @@
-"""From the user's words to the model: scales, price, first belief and candidates, checked at the door."""
+"""From the user's settings to the model: scales, price, prior and candidates, validated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is reported during a tuning: callbacks, plain lines for a pipe or a file, and windows.
+"""Progress reports: callbacks, plain lines for a pipe or a file, and lazily imported displays.
 
 Windows are what tuning uses and does not import, as they are in packages above it: reports and notebook views,
 storages, workers for runs side by side.  Each is named here as text, and imported when it is needed.

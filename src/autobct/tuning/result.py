@@ -1,4 +1,4 @@
-"""What came of a tuning: the model to use, what it took, why it ended, and what another price would have done."""
+"""The result of a tuning: the model to use, its cost, why tuning stopped, and what other prices would have done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autobct.tuning.model.estimate import importance
 from autobct.tuning.model.posterior import learned
 from autobct.tuning.progress import window
 from autobct.tuning.statement import versions
-from autobct.tuning.units.price import Price, parse_price
+from autobct.tuning.units.price import Price, parse_price, rounded
 from autobct.tuning.units.scale import ScaledProblem
 from autobct.tuning.visible import visible
 
@@ -49,7 +49,7 @@ class WhatIf:
     runs:    number of runs before it would have stopped;  known: False if it would have continued after the last run
     params, score:  those of the model it would have returned;  cost: total cost of these runs, or the
              seconds on the clock until the last of them had ended if `price_of` is "waiting"
-    net:     that score minus the price of that cost, in units of score
+    net:     that score minus the price of that cost (plus it, for a loss), in units of score
     """
 
     price: Price
@@ -64,11 +64,11 @@ class WhatIf:
     def __str__(self) -> str:
         """One sentence."""
         if not self.known:
-            return f"At {self.price} it would have continued after {count(self.runs)}."
+            return f"At {rounded(self.price)} it would have continued after {count(self.runs)}."
         stated = ", ".join(f"{visible(name)}={short(value)}" for name, value in self.params.items())
         cost = "cost" if self.price_of == "compute" else "wall clock"
         return (
-            f"At {self.price} it would have stopped after {count(self.runs)} with {stated}: "
+            f"At {rounded(self.price)} it would have stopped after {count(self.runs)} with {stated}: "
             f"score {self.score:.4g}, {cost} {self.cost:.4g}."
         )
 
@@ -89,7 +89,7 @@ class Result:
     deciding: seconds spent between runs;  charged: cost beyond the runs, i.e. those seconds if the cost is time
     elapsed:  seconds of wall clock that it took;  n_jobs: runs side by side
     price_of: what the price paid for, "compute" or "waiting"
-    ended:    seconds on the clock at which each run of the history ended; empty where other processes made some of them
+    ended:    wall-clock seconds at which each run of the history ended; empty if other processes made some of them
     """
 
     params: dict[str, Any]
@@ -138,7 +138,7 @@ class Result:
 
     @property
     def tuner(self) -> Tuner:
-        """A new tuner in the state in which this tuning ended, to query it or to continue."""
+        """A new tuner in the state in which this tuning ended, to query it or to continue with one job."""
         from autobct.tuning.tuner import Tuner  # which makes results
 
         return Tuner.standing(self.plan, self.memory)
@@ -148,13 +148,20 @@ class Result:
 
         The runs stay as they were made; only the decision whether to stop is repeated after each of them, as with as
         many jobs.  With price_of="waiting" that decision, the cost and the net count the wall clock, as the tuning did.
+        At its own price a tuning that stopped by itself did so after all of its runs, those of other jobs included.
         """
         told = [prices] if isinstance(prices, str | int | float | Price) else list(prices)
         scores = self.tuner.problem.stated.scores
         jobs = self.n_jobs
         waiting = Waiting(0.0, jobs, jobs, self.price_of) if jobs > 1 or self.price_of == "waiting" else None
-        counted = _Counted(self.waits, waiting)
+        counted = _Counted(self.waits, waiting, ended=self.problem.price if self._stopped else None)
         return _what_ifs(self.tuner, [parse_price(price, scores) for price in told], counted)
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether it ended as no further run was worth its price, and not by a limit or an interruption."""
+        last = self.decisions[-1] if self.decisions else None
+        return isinstance(last, Stop) and last.reason in ("not worth it", "nothing to gain")
 
     def importance(self) -> dict[str, float]:
         """How much each parameter matters: its share of the variance of the estimated score over the space.
@@ -227,10 +234,18 @@ def _nothing(history: Sequence[Run], decisions: Sequence[Decision]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What a price pays for: all computing, or the seconds until each run had ended.  waiting: with several jobs."""
+    """What a price pays for: all computing, or the seconds until each run had ended.
+
+    waiting: with several jobs;  ended: the price at which the tuning stopped by itself after all runs; None otherwise
+    """
 
     waits: tuple[float, ...] = ()
     waiting: Waiting | None = None
+    ended: Price | None = None
+
+    def needs_all(self, price: Price) -> bool:
+        """Whether all runs were made at this price: with several jobs some are still under way when it would stop."""
+        return self.ended is not None and math.isclose(price.per_cost, self.ended.per_cost, rel_tol=1e-9)
 
     def cost(self, game: Tuner) -> float:
         """Of the runs that were played again."""
@@ -253,7 +268,8 @@ def _what_ifs(tuner: Tuner, prices: Sequence[Price], counted: _Counted) -> tuple
 
 def _what_if(tuner: Tuner, price: Price, begin: int, counted: _Counted) -> WhatIf:
     """Play the runs again at another price until it would stop with a model.  begin: runs it goes on after."""
-    game, known = tuner.twin(price, fresh=True), False
+    game = tuner.twin(price, fresh=True)
+    begin = len(tuner.history) if (known := counted.needs_all(price)) else begin
     game.replay(tuner.history[:begin])
     for run in tuner.history[begin:]:
         game.replay([run])

@@ -1,4 +1,4 @@
-"""What a training returned: the numbers in it, or one sentence that says what to return instead.
+"""Reads what a training function returned: its numbers, or an error that says what to return instead.
 
 Imported by the process of every isolated training, so it is quick to import.
 """

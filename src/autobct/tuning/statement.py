@@ -1,4 +1,4 @@
-"""A problem as a user states it, what belongs to it of a tuning's keywords, and all of it as plain data for JSON."""
+"""A problem as the user states it, which keywords belong to it, and all of it as plain data for JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a tuning is kept, as a value: a folder, or the address of a database that several processes share."""
+"""Where a tuning is stored: a folder, or the address of a database that several processes share."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Storage:
     study:    the name of this tuning in a database that may hold several
     on_crash: what becomes of a run whose process died: "rerun" makes it again; "fail" counts it as failed, at the cost
               it had when last heard of
-    grace:    seconds of silence after which a worker is taken for dead and its run goes to another
+    grace:    seconds of silence after which a worker is considered dead and its run goes to another
     patience: seconds for which a database that does not answer is tried again
     """
 
@@ -107,7 +107,7 @@ def check_address(address: str) -> None:
         return
     scheme, rest = found[1].partition("+")[0], address[found.end() :]
     if scheme not in _SCHEMES:
-        raise StorageError(f"storage {masked(address)!r}: {scheme!r} is no kind of database here; {_EXAMPLES}")
+        raise StorageError(f"storage {masked(address)!r}: {scheme!r} is not a supported kind of database; {_EXAMPLES}")
     if scheme == "sqlite":
         _check_sqlite(address, rest)
     elif not re.match(r"//[^/]", rest):
@@ -117,7 +117,7 @@ def check_address(address: str) -> None:
 def _check_sqlite(address: str, rest: str) -> None:
     shown = masked(address)
     if rest.lstrip("/").partition("?")[0] in ("", ":memory:"):
-        raise StorageError(f"storage {shown!r} names no file, so nothing would be kept; write 'sqlite:///run.db'")
+        raise StorageError(f"storage {shown!r} names no file, so nothing would be stored; write 'sqlite:///run.db'")
     if not rest.startswith("///"):
         raise StorageError(f"storage {shown!r} is not an address; write {_sqlite(rest)!r}, with three slashes")
 
@@ -131,7 +131,7 @@ def _check_folder(address: str) -> None:
     if nearly is not None and name.startswith("sqlite"):
         right = f"write {_sqlite(address[nearly.end() :])!r}, or './' before the name of a folder"
     elif name and not name.startswith(("postgres", "pgsql")):
-        right = f"{name!r} is no kind of database here; {_EXAMPLES}"
+        right = f"{name!r} is not a supported kind of database; {_EXAMPLES}"
     else:
         right = f"{_SERVER}, or './' before the name of a folder"
     raise StorageError(f"storage {masked(address)!r} is not an address; {right}")

@@ -71,11 +71,11 @@ def tune(
     guess:        values that you expect to be good, for some or all parameters: {"learning_rate": 1e-3}
     guess_strength:  weight of the guess: 1 is the default, 0 ignores it, 3 if you are nearly sure
     increases_cost:  names of numeric parameters that make runs more expensive: ["n_estimators"]
-    expect_usual: False if nothing is as usual: parameters of well-known names (learning_rate, max_depth, ...) are not
-                  good where they are usually set, the centre of the space is no better than its corners, and
-                  larger whole numbers are not more expensive
-    isolate:      True makes every training in a process of its own, so that a crash, an exhausted memory or a training
-                  that forks is a failed run and no more; `Isolation(timeout="10 min", memory="4 GB")` also limits it.
+    expect_usual: False to drop the default assumptions: that parameters of well-known names (learning_rate, max_depth,
+                  ...) are good at their usual values, that the centre of the space is slightly better than its
+                  corners, and that larger whole numbers are more expensive
+    isolate:      True runs every training in its own process, so that a crash, running out of memory or a fork is only
+                  a failed run; `Isolation(timeout="10 min", memory="4 GB")` also limits it.
                   train must then be a function of a module or script, not a lambda or one of a notebook
     on_failure:   "record" continues after a failed run, "raise" ends the tuning with a TuningError; a return value of
                   the wrong type, or the same exception in the first two runs, always ends it

@@ -10,7 +10,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, finite_number
 from autobct.tuning.decide.default_policy import certificate_of, chosen_policy, default_policy, own_policy
-from autobct.tuning.decide.explain import Explanation, explained
+from autobct.tuning.decide.explain import Explanation, explained, held_of
 from autobct.tuning.decide.forecast import Forecast, forecast
 from autobct.tuning.decide.position import Position, decide, position_of, reason_to_stop
 from autobct.tuning.decide.search import Candidates, searched
@@ -143,7 +143,8 @@ class Tuner(Remembered):
             decision, _ = decide(position, self._chosen_policy(candidates)[0])
         if waiting is not None and waiting.price_of == "waiting" and isinstance(decision, Stop):
             decision = first_of_several(self, decision, left, waiting)
-        return replace(decision, note=self._memory.news) if self._memory.news else decision
+        note = self._memory.news(decision)
+        return replace(decision, note=note) if note else decision
 
     @reading
     def position(self, left: Left | None = None, waiting: Waiting | None = None) -> Position:
@@ -191,7 +192,7 @@ class Tuner(Remembered):
 
     @changing
     def forgive(self) -> int:
-        """Do not hold the last failures in a row against their params, as what made them fail is mended; how many."""
+        """Do not hold the last failures in a row against their params, as their cause is fixed; how many."""
         before, self._memory = self._memory, self._memory.forgiving()
         return len(self._memory.forgiven) - len(before.forgiven)
 
@@ -216,7 +217,8 @@ class Tuner(Remembered):
     @reading
     def explain(self, left: Left | None = None) -> Explanation:
         """The next decision in full: all values, their uncertainty, and the price at which it would change."""
-        return explained(self.position(left), self.assess, self.peek(left), self._memory.alarm)
+        memory, held = self._memory, held_of(self._memory, self.candidates)
+        return explained(self.position(left), self.assess, self.peek(left), memory.alarm, held)
 
     def forecast(self, draws: int | None = None, *, left: Left | None = None, seed: int | None = None) -> Forecast:
         """What continuing is likely to yield: tunings simulated to their end, with scores drawn from the posterior.

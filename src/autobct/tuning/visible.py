@@ -1,4 +1,4 @@
-"""Text from others made safe to show: nothing in it moves a cursor, rings a bell or ends a page."""
+"""Untrusted text made safe to display: without control characters or direction overrides."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a belief is worth: acquisition functions, lookahead, value maps, and bounds on the best policy."""
+"""The value of a belief: acquisition functions, lookahead, value maps, and bounds on the best policy."""

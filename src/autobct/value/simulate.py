@@ -1,4 +1,4 @@
-"""Simulation of a policy from a belief: what it is worth where the model holds.
+"""Simulation of a policy from a belief: its value if the model holds.
 
 Truths and noise are drawn once (`CommonRandomNumbers`) and passed in, so that policies are compared on the same ones.
 """
@@ -20,7 +20,7 @@ from autobct.value.state import State, Terms, gather, keep, kept_means, run_pric
 Entry = TypeVar("Entry", np.float64, np.bool_)
 
 KEPT = 3
-"""How many of the models trained so far a lookahead follows: the best few by believed score."""
+"""How many of the models trained so far a lookahead follows: the best few by posterior mean score."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class CommonRandomNumbers:
 class Outcome:
     """What came of each draw.  All (n,): true score of the returned model, total cost, number of runs.
 
-    believed, foreseen:  believed score of the returned model at the stop, and what the runs were expected to cost in
+    believed, foreseen:  posterior mean score of the returned model at the stop, and the expected cost of the runs in
                          score when they were started: the same on average where the model holds, and less noisy
     """
 
@@ -105,7 +105,7 @@ def _first(policy: Assess, start: State, terms: Terms, draws: int) -> Assessment
 
 
 def best_kept(state: State, trained: Indices, terms: Terms) -> Indices:
-    """Which models a lookahead follows: the last one (the paper), or with recall the best few believed.
+    """Which models a lookahead follows: the last one (the paper), or with recall the best few by posterior mean.
 
     trained: (..., R) candidates trained so far, the last one last.  Returns (..., M) with M <= KEPT.
     """

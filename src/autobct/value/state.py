@@ -94,7 +94,7 @@ class Terms:
         if not (np.isfinite(self.price) and self.price > 0):
             raise ValueError(
                 f"price must be positive, got {self.price!r}; write it as score per unit of cost "
-                "(were training free, it would be best to learn for ever)"
+                "(if training were free, tuning would never stop)"
             )
         if not (np.isfinite(self.overhead) and self.overhead >= 0):
             raise ValueError(f"overhead must be zero or positive, got {self.overhead!r}; it is in score units")
@@ -181,12 +181,12 @@ def keep(state: State, indices: Indices) -> State:
 
 
 def stop_value(state: State) -> Array:
-    """The reward of stopping now: the best believed score of a model that may be returned; -inf if none.  (...)."""
+    """The reward of stopping now: the best posterior mean of a model that may be returned; -inf if none.  (...)."""
     return np.asarray(kept_means(state).max(axis=-1, initial=-np.inf))
 
 
 def kept_means(state: State) -> Array:
-    """Believed scores of the models that may be returned: (..., M), -inf where there is none."""
+    """Posterior mean scores of the models that may be returned: (..., M), -inf where there is none."""
     means = gather(state.score.mean, np.maximum(state.kept, 0))
     return np.where(state.kept >= 0, means, -np.inf)
 
@@ -206,12 +206,12 @@ def variance(belief: Gaussian) -> Array:
 
 
 def score_gains(state: State) -> Array:
-    """Row g: by how much each believed score moves per unit of surprise in a run at g.  (..., G, G)."""
+    """Row g: by how much each posterior mean score moves per unit of surprise in a run at g.  (..., G, G)."""
     return _gains(state.score, state.score_noise)
 
 
 def cost_gains(state: State) -> Array:
-    """Row g: by how much each believed cost moves per unit of surprise in a run at g.  (..., G, G)."""
+    """Row g: by how much each posterior mean cost moves per unit of surprise in a run at g.  (..., G, G)."""
     return _gains(state.cost, state.cost_noise)
 
 

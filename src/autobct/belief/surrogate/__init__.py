@@ -1,1 +1,1 @@
-"""The surrogates of the default: an ensemble of response surfaces, and a small transformer trained on many tasks."""
+"""The default surrogates: an ensemble of response surfaces, and a small transformer trained on many tasks."""

@@ -1,4 +1,4 @@
-"""Many Gaussian beliefs about one score at once, weighed by how well they foretold what was seen.
+"""An ensemble of Gaussian posteriors of one score, weighted by how well each predicted the observations.
 
 Before the first run nobody knows by how much scores differ, which parameters matter, how wiggly the score is and how
 much of it no smooth surface explains.  Every member of the ensemble is one answer; Bayes' rule weighs them, and the

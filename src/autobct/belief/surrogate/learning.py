@@ -1,4 +1,4 @@
-"""The first belief when nothing is said: an ensemble for the score, a log-linear cost.  decisions/default-belief.md.
+"""The default prior: an ensemble for the score, a log-linear cost.  decisions/default-belief.md.
 
 The numbers are means over the surfaces of ten families, see the page; a run learns what is different about its own.
 """

@@ -1,4 +1,4 @@
-"""The network in NumPy: what it reads, and its answers at any number of candidates, each on its own.
+"""The network in NumPy: its inputs, and its predictions at any number of candidates, each independent of the others.
 
 It reads every run, and every candidate, as one row of numbers without units.  Scores are counted in prices of a run:
 kappa = price x geometric mean of the costs so far is what one more run costs, in score, and a score enters as

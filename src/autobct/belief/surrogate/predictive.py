@@ -1,4 +1,4 @@
-"""What the network makes of the runs so far: a distribution of score and cost at any candidate."""
+"""Posterior predictive distribution of the network, given the runs so far: score and cost at any candidate."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _check_children(forest: Forest) -> None:
         raise ValueError("a leaf of the forest must have -1 for its left and right child")
     for children in (forest.left[split], forest.right[split]):
         if np.any(children <= split) or np.any(children >= nodes):
-            raise ValueError(f"a child in the forest must stand after its parent and before {nodes}, the end")
+            raise ValueError(f"a child in the forest must come after its parent and before {nodes}")
     if forest.roots.min() < 0 or forest.roots.max() >= nodes:
         raise ValueError(f"roots of a forest must be 0 to {nodes - 1}")
     entered = np.concatenate([forest.roots, forest.left[split], forest.right[split]])

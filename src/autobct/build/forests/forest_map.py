@@ -62,7 +62,7 @@ class ForestMap:
         return view(belief, self.model, self.controls)
 
     def relaxed(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> Assess:
-        """The relaxed method: V~_N for ever, under one step of lookahead (algorithm 4).  damping: epsilon."""
+        """The relaxed method: V~_N at every decision, under one step of lookahead (algorithm 4).  damping: epsilon."""
         return self._policy(lambda made: self.values[-1], nodes, damping)
 
     def exact(self, *, nodes: Nodes | None = None, damping: float = 0.0) -> Assess:
@@ -237,7 +237,7 @@ def read_forest(tensors: Tensors, notes: Mapping[str, str]) -> ForestMap:
         features = weight_features(model.score_basis, model.cost_basis, references)
         references_first(references, controls)
     except (KeyError, ValueError, IndexError) as error:
-        raise MapFileError(f"the forest map is not whole: {error}") from None
+        raise MapFileError(f"the forest map is incomplete or inconsistent: {error}") from None
     terms = Terms(price, cost_model=model.cost_model)
     values = [ForestValue(features, forest) for forest in forests]
     return ForestMap(
@@ -259,7 +259,7 @@ def probe_error(tensors: Tensors) -> float:
             raise ValueError(f"its probe points are not at most {PROBES} rows")
         found = np.stack([forest(shown) for forest in _forests(tensors)])
     except (KeyError, ValueError) as error:
-        raise MapFileError(f"the forest map is not whole: {error}") from None
+        raise MapFileError(f"the forest map is incomplete or inconsistent: {error}") from None
     largest = float(np.abs(found - expected).max(initial=0.0)) if found.shape == expected.shape else np.inf
     if not largest <= _TOLERANCE:
         raise MapFileError(f"the forest map does not give the values stored with it: off by {largest:.2g}")
@@ -280,12 +280,12 @@ def _model(notes: Mapping[str, str]) -> tuple[Model, float, int]:
     """Bases, noise and cost model; the price; the number of states."""
     basis, cost_model = BASES.get(notes.get("basis", "")), COST_MODELS.get(notes.get("cost_model", ""))
     if basis is None or cost_model is None:
-        raise MapFileError("the forest map is for a basis or a cost model that is not known here")
+        raise MapFileError("the forest map is for a basis or a cost model that this version does not know")
     try:
         price, score_noise, cost_noise = (float(notes[name]) for name in _NUMBERS)
         states = int(notes["states"])
     except (KeyError, ValueError):
-        raise MapFileError(f"the forest map does not say its {', '.join(_NUMBERS)} and states") from None
+        raise MapFileError(f"the forest map does not state its {', '.join(_NUMBERS)} and states") from None
     if not all(np.isfinite(value) and value > 0 for value in (price, score_noise, cost_noise)):
         raise MapFileError("price and noises of the forest map must be positive")
     return replace(Model(basis, basis, score_noise, cost_noise), cost_model=cost_model), price, states

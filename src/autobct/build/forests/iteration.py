@@ -121,8 +121,8 @@ def _inverse(basis: Basis, references: Array) -> Array:
     rank = int(np.linalg.matrix_rank(features))
     if rank < basis.size:
         raise ValueError(
-            f"references: basis {basis.name!r} has {basis.size} weights, but these {len(references)} controls tell "
-            f"only {rank} of them apart; add controls until phi(references) has full column rank"
+            f"references: basis {basis.name!r} has {basis.size} weights, but these {len(references)} controls identify "
+            f"only {rank} of them; add controls until phi(references) has full column rank"
         )
     return np.asarray(np.linalg.pinv(features))
 

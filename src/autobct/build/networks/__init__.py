@@ -1,1 +1,1 @@
-"""Network maps: the tuning game, training and judging in torch, on CPU or GPU."""
+"""Network maps: simulated tunings, training and evaluation in torch, on CPU or GPU."""

@@ -1,4 +1,4 @@
-"""The tuning game in torch, for many beliefs at once: what a value map is built and judged with, on CPU or GPU.
+"""Simulated tunings in torch, for many beliefs at once: what value maps are built and evaluated with, on CPU or GPU.
 
 Beliefs are kept in weight space, where they are smallest; the lookahead works on them exactly as
 `autobct.value.lookahead.one_step` does, with the same symbols.  n: beliefs, G: controls, R: reference controls, A and
@@ -118,7 +118,7 @@ def make_game(
 class BatchedInputs:
     """The states a run at each control may lead to, as a map sees them.  Axes (n, G, A or 1, B or 1, ...).
 
-    mean (n, G, A, 1, R), price (n, G, 1, B, R): believed score and price of a run at the references
+    mean (n, G, A, 1, R), price (n, G, 1, B, R): posterior mean score and price of a run at the references
     sd, link (n, G, 1, 1, R / E): standard deviations and neighbours' covariances of the score, outcome-free
     cost_sd (n, G, 1, 1, R); score_noise, cost_noise (n, 1, 1, 1)
     stop (n, G, A, 1): reward of stopping
@@ -242,7 +242,7 @@ def observe(game: Game, beliefs: Beliefs, control: Tensor, score: Tensor, cost: 
 
 
 def _kept(game: Game, beliefs: Beliefs, control: Tensor) -> Tensor:
-    """The last model; with recall the best few as believed, without repeats."""
+    """The last model; with recall the best few by posterior mean, without repeats."""
     if not game.recall:
         return control[:, None]
     known = torch.where(beliefs.kept == control[:, None], -1, beliefs.kept)

@@ -1,4 +1,4 @@
-"""A map is judged by the simulated net utility of its policy against depth-2 lookahead, on the same random numbers."""
+"""Evaluation of a map: simulated net utility of its policy against depth-2 lookahead, on common random numbers."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _returned(game: Game, beliefs: Beliefs) -> Tensor:
 
 
 def relaxed(value: Value) -> Policy:
-    """One lookahead on the same continuation for ever."""
+    """One lookahead on the same continuation at every decision."""
     return lambda game, beliefs, runs: q_values(game, beliefs, value)
 
 

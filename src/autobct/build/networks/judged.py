@@ -1,4 +1,4 @@
-"""A finished map in torch: its networks, its game, and the duel with depth 2, on CPU or GPU."""
+"""A finished map in torch: its networks, and its comparison with depth-2 lookahead, on CPU or GPU."""
 
 from __future__ import annotations
 

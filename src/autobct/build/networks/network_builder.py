@@ -1,4 +1,4 @@
-"""One network map from beginning to end, on CPU or CUDA: trained, judged, written; taken up again where it was killed.
+"""Builds one network map, on CPU or CUDA: train, evaluate, write; an interrupted build resumes where it stopped.
 
 Each V_k depends on the request and on the value functions before it, not on how often the build was interrupted: on
 one device (and number of threads) a resumed build gives the networks of an uninterrupted one, bit for bit.

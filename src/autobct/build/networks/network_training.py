@@ -109,7 +109,7 @@ class Particles:
     def aged(cls, game: Game, anchors: Beliefs, settings: TrainingSettings, rng: torch.Generator) -> Particles:
         """Particles in all stages of life, brought there by optimists: cheap, and seldom twice at one control.
 
-        An optimist runs where price and score, at k standard deviations better than believed, are best; k in (0, 2).
+        An optimist runs where price and score, at k standard deviations better than their means, are best; k in (0, 2).
         """
         self = cls(game, anchors, settings, rng)
         for _ in range(settings.longest - 1):

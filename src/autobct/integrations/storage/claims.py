@@ -60,7 +60,7 @@ class ClaimedTrial:
 
     heard:  runs that had been told when it was decided on and not before, in the order in which they were learned
     charge: what its worker has charged since its claim before, e.g. for deciding
-    mends:  whether it was decided on as if the failures just before it had not been: their cause was mended
+    mends:  whether it was decided on as if the failures just before it had not been: their cause was fixed
     """
 
     claim: Claim
@@ -161,7 +161,9 @@ class ClaimReader:
             if slot in self._unheard:
                 self._heard[slot] = self._unheard.pop(slot)
             elif slot not in self._heard:
-                raise StorageError(f"the study is inconsistent: run {slot + 1} was learned from and has no outcome")
+                raise StorageError(
+                    f"the study is inconsistent: run {slot + 1} was used in a decision but has no outcome"
+                )
         if claimed.mends:
             self._mended = (*self._mended, len(self._heard))
 

@@ -1,4 +1,4 @@
-"""From an address to Optuna's storage: looked at before anything is made, and strict about transactions.
+"""From an address to Optuna's storage: checked before anything is created, and strict about transactions.
 
 The lock, a turn, spares workers from deciding the same thing at once.  Whether a run is mine is settled by the database
 (`claims.py`), not here.  So a lock whose holder is asleep is waited for once and then passed by, and one that cannot be

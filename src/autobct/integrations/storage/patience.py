@@ -1,4 +1,4 @@
-"""A database that is away for a while: try again, ever more slowly, then say so in one sentence."""
+"""A database that is temporarily unavailable: retry with increasing delays, then fail with one sentence."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class SharedTuner:
         self._due = self.waited = 0.0
         self.tuner = start
         self._seen = self._look()
-        self._mended = gave_up(self.tuner)  # another call, so what made the last runs fail is mended
+        self._mended = gave_up(self.tuner)  # another call, so what made the last runs fail is fixed
         self.notes = (_forgiving(self.tuner),) if self._mended else ()
 
     @property
@@ -156,7 +156,7 @@ class SharedTuner:
         self._seen = self._look()
 
     def start(self) -> None:
-        """Begin to give signs of life."""
+        """Start sending heartbeats."""
         self._heart.start()
 
     def close(self) -> None:

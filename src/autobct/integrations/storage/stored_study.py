@@ -1,4 +1,4 @@
-"""A tuning that stands in a database, read without changing anything: for a report, on any machine that reaches it."""
+"""Reads a tuning from a database without changing anything: for a report, on any machine with access to it."""
 
 from __future__ import annotations
 

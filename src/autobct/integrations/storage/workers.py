@@ -1,4 +1,4 @@
-"""Workers of a shared tuning: one process on one machine each, whether it is still there, and its signs of life.
+"""Workers of a shared tuning: one process on one machine each, whether it is alive, and its heartbeats.
 
 A thread says that this worker's runs are going on, and notes who has fallen silent.  Optuna's own heartbeat covers
 `optimize` only, and compares times of the database's clock, which may be set.  Here a sign is a count that changes, and
@@ -23,7 +23,7 @@ from autobct.integrations.storage.claims import BEAT
 from autobct.integrations.storage.patience import TROUBLE
 
 PER_GRACE = 6
-"""Signs of life in one period of grace."""
+"""Heartbeats in one grace period."""
 
 
 class Heart:

@@ -1,11 +1,11 @@
-"""Why it goes on or stops: both values, what the next run may bring, how sure, and the price that would turn it."""
+"""Why it continues or stops: both values, the best next run, its uncertainty, and the break-even price."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -13,11 +13,12 @@ from scipy.special import ndtr
 from autobct.belief.arrays import Array, distinct
 from autobct.tuning.decide.position import Position, assessed, picked, position_of, train_at
 from autobct.tuning.decide.search import Candidates
-from autobct.tuning.history import Decision, Stop, Train, short
+from autobct.tuning.history import Decision, Stop, Train, short, what_continuing_is_worth
 from autobct.tuning.memory import Memory, place_of
 from autobct.tuning.model.alarm import Alarm
+from autobct.tuning.model.estimate import score_at
 from autobct.tuning.problem import at_price
-from autobct.tuning.units.price import Price
+from autobct.tuning.units.price import Price, rounded
 from autobct.tuning.units.scale import ScaledProblem
 from autobct.value.acquisition import Assess, Assessment, by_ei_per_cost, expected_price
 from autobct.value.state import score_gains, variance
@@ -41,6 +42,7 @@ class Explanation:
     controls:     (G, p) all candidates, and for each: params, the value of training there (-inf where no run is
                   allowed), the priority that ranks it (in the policy's own units), the estimated score and its standard
                   deviation, the expected cost, and the price of the run
+    direction:    whether scores are maximized or minimized
     """
 
     decision: Decision
@@ -63,6 +65,7 @@ class Explanation:
     score_sds: Array
     expected_costs: Array
     prices: Array
+    direction: Literal["maximize", "minimize"] = "maximize"
 
     def __str__(self) -> str:
         """A few lines."""
@@ -80,8 +83,7 @@ class Explanation:
             better = f"; it improves on the best so far with a probability of {self.improves:.0%}"
         stated = ", ".join(f"{name}={short(value)}" for name, value in self.best.params.items())
         return [
-            f"{best}. Continuing is worth {self.best.value:.4g} (expected final score minus the price of all further "
-            "runs).",
+            f"{best}. Continuing is worth {self.best.value:.4g} ({what_continuing_is_worth(self.direction)}).",
             f"Best next run: {stated}, with an estimated score of {self.best.expected_score:.4g} "
             f"(± {self.score_sd:.2g}) and a cost of {self.cost_low:.3g} to {self.cost_high:.3g}{better}.",
             *([f"It finishes with a probability of {self.feasibility:.0%}."] if self.feasibility < 1.0 else []),
@@ -91,8 +93,8 @@ class Explanation:
         stops = isinstance(self.decision, Stop)
         if self.break_even is None:
             return f"It would {'stop' if stops else 'continue'} at any price{self._whatever_it_costs()}."
-        turn = "continue below" if stops else "stop above"
-        return f"At {self.price} it {'stops' if stops else 'continues'}; it would {turn} {self.break_even}."
+        now, turn = ("stops", "continue below") if stops else ("continues", "stop above")
+        return f"At {rounded(self.price)} it {now}; it would {turn} {rounded(self.break_even)}."
 
     def _whatever_it_costs(self) -> str:
         weighed = isinstance(self.decision, Stop) and self.decision.reason == "not worth it"
@@ -100,8 +102,10 @@ class Explanation:
         return ": a run would gain less than its fixed overhead alone" if weighed and fixed else ""
 
 
-def explained(position: Position, policy: Assess, decision: Decision, alarm: Alarm | None) -> Explanation:
-    """The explanation of a decision that was made in a position."""
+def explained(
+    position: Position, policy: Assess, decision: Decision, alarm: Alarm | None, held: Held | None = None
+) -> Explanation:
+    """The explanation of a decision that was made in a position.  held: the incumbent; None if there is none."""
     problem, state = position.problem, position.state
     nowhere = Assessment.by_value(np.full(state.size, -np.inf))
     found = nowhere if position.excluded.all() else assessed(position, policy)
@@ -114,12 +118,12 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
     return Explanation(
         decision=decision,
         stop_value=position.incumbent,
-        stop_sd=None if position.incumbent is None else float(sds[_incumbent(position)]),
+        stop_sd=None if held is None else float(sds[held.where]),
         best=train_at(position, chosen, float(found.value[chosen])) if possible else None,
         score_sd=float(sds[chosen]),
         cost_low=low,
         cost_high=high,
-        improves=_improves(position, chosen) if possible else 0.0,
+        improves=_improves(position, chosen, held) if possible else 0.0,
         feasibility=_feasibility(position, chosen),
         price=problem.price,
         break_even=break_even(position, policy, decision) if possible else None,
@@ -132,11 +136,12 @@ def explained(position: Position, policy: Assess, decision: Decision, alarm: Ala
         score_sds=sds,
         expected_costs=costs,
         prices=unit * prices,
+        direction=problem.direction,
     )
 
 
 def break_even(position: Position, policy: Assess, decision: Decision) -> Price | None:
-    """The price at which going on is worth just as much as stopping, with the same belief; None if there is none.
+    """The price at which continuing and stopping are worth the same, with the same posterior; None if there is none.
 
     Only decisions that weigh the two have one: the first run is always made, and a limit does not look at the price.
     """
@@ -148,7 +153,10 @@ def break_even(position: Position, policy: Assess, decision: Decision) -> Price 
         return float(assessed(position, policy, problem).value.max()) - position.stop_value
 
     factor = _turning_point(excess, upwards=isinstance(decision, Train))
-    return None if factor is None else _rounded(_times(position.problem.price, factor))
+    if factor is None:
+        return None
+    found = _times(position.problem.price, factor)
+    return replace(found, score=float(f"{found.score:.4g}"))
 
 
 def _turning_point(excess: Callable[[float], float], *, upwards: bool) -> float | None:
@@ -170,10 +178,6 @@ def _times(price: Price, factor: float) -> Price:
     return Price(price.score * factor, price.cost, price.unit)
 
 
-def _rounded(price: Price) -> Price:
-    return Price(float(f"{price.score:.4g}"), price.cost, price.unit)
-
-
 def _raw_values(problem: ScaledProblem, values: Array) -> Array:
     """In the user's units; where there may be no run still -inf, whatever the direction."""
     finite = np.where(values > -np.inf, values, 0.0)
@@ -186,20 +190,51 @@ def _score_sds(position: Position) -> Array:
     return np.asarray(np.abs(position.raw_scores(mean + sd) - position.raw_scores(mean - sd)) / 2)
 
 
-def _incumbent(position: Position) -> int:
-    kept = position.state.kept
-    return int(kept[position.state.score.mean[kept].argmax()])
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The incumbent, and how much measured scores count besides the surfaces: see `Misfit.weight`.
+
+    where:  its number among the candidates
+    score:  its estimated score, as scores are learned
+    own, of_one:  weight of what was measured there, and of one run where none was made; zero where surfaces are all
+    """
+
+    where: int
+    score: float
+    own: float = 0.0
+    of_one: float = 0.0
 
 
-def _improves(position: Position, chosen: int) -> float:
-    """P(the run finishes, and its model is then estimated to be better than the incumbent)."""
+def held_of(memory: Memory, candidates: Candidates) -> Held | None:
+    """The incumbent of a tuning; None if no run has finished."""
+    if (place := memory.returned) is None:
+        return None
+    control, known = memory.control(place), memory.known
+    score = float(known.compression(score_at(known, control[None]))[0])
+    where = candidates.places[place]
+    if known.evidence is None:
+        return Held(where, score)
+    runs = known.measured.get(place, (0, 0.0))[0]
+    own, of_one = known.evidence.misfit.weight(np.array([runs, 1.0])).tolist()
+    return Held(where, score, own, of_one)
+
+
+def _improves(position: Position, chosen: int, held: Held | None) -> float:
+    """P(the run finishes, and its model is then estimated to be better than the incumbent).
+
+    The estimate of a trained model is (1 - w) surface + w measured.  A surprise of z standard deviations moves the
+    surfaces by `gains` z, and the score that is measured by its whole standard deviation.
+    """
     state, chance = position.state, _feasibility(position, chosen)
-    if state.kept.size == 0:
+    if held is None:
         return chance
-    held = _incumbent(position)
+    if chosen == held.where:  # the same model once more
+        return 0.0
     gains = score_gains(state)[chosen]
-    moves = abs(float(gains[chosen] - gains[held]))  # of the difference, per unit of surprise
-    ahead = float(state.score.mean[chosen] - state.score.mean[held])
+    observed = float(variance(state.score)[chosen]) / float(gains[chosen]) if gains[chosen] > 0.0 else 0.0
+    its_own = float(gains[chosen]) + held.of_one * max(observed - float(gains[chosen]), 0.0)
+    moves = abs(its_own - (1.0 - held.own) * float(gains[held.where]))
+    ahead = float(state.score.mean[chosen]) - held.score
     return chance * (float(ndtr(ahead / moves)) if moves > 0.0 else float(ahead > 0.0))
 
 

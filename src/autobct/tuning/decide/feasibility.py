@@ -1,4 +1,4 @@
-"""Where a run may be made: the probability that it finishes, and candidates that failed or are likely to break a limit.
+"""Feasibility: the probability that a run finishes, and candidates that failed or are likely to exceed a limit.
 
 A run is started only if it is likely to fit.  Before the first model, more likely than not is enough; later nineteen
 times in twenty, see docs/decisions/limits.md.  A lookahead sees only such runs; where no other would fit after a run,

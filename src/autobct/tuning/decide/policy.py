@@ -1,4 +1,4 @@
-"""Policies of section 2.5: which foresight is used at each decision.
+"""Policies of section 2.5: how far ahead each decision looks.
 
 A policy is a function of the candidate controls and the seed; it returns the rule for these candidates, `Assess`, which
 says of every candidate what training there is worth and with which priority.  The rest of algorithm 4 is the same for
@@ -54,7 +54,7 @@ def mapped(value_map: ValueMap, *, horizon: int | None = None) -> Policy:
     """One-run lookahead on a value map whose horizon shrinks by one with every run, down to V_1.
 
     After n runs the continuation is V_{horizon - 1 - n}; horizon: K + 2 by default, the deepest the map has.  A
-    shrinking horizon keeps an error of the map from postponing the stop for ever.  Once V_1 is reached, decisions
+    shrinking horizon keeps an error of the map from postponing the stop indefinitely.  Once V_1 is reached, decisions
     are those of `relaxed(2)`, which needs no map.  The first run is chosen by looking two runs ahead, because a map is
     least accurate where least is known.
     """

@@ -57,7 +57,7 @@ class Position:
     last:      (G,) where a run would be the last, as nothing fits after it
     asked:     runs asked for so far, those under way included;  runs: those told
     stop_value: of stopping, in model units; before a run has finished the bottom of the score range, zero
-    incumbent:   the believed score of the model that would be returned now, in the user's units; None if none
+    incumbent:   the estimated score of the model that would be returned now, in the user's units; None if none
     left:      what the next run may cost;  cheapest: what the cheapest would, if it is too much
     feasibility:  (G,) probability that a run finishes; None where that is no question
     to_scores:    from scores as they are learned to the user's units; None where these are model units

@@ -113,7 +113,7 @@ def _stacked(first: Array, second: Array) -> Array:
 
 
 def kept(memory: Memory, candidates: Candidates, trained: Sequence[int]) -> Indices:
-    """Which of the trained candidates a lookahead follows: the last, or with recall the best few as believed."""
+    """Which of the trained candidates a lookahead follows: the last, or with recall the best few by posterior mean."""
     if not memory.problem.terms.recall or len(trained) <= 1:
         return np.array(trained[-1:], dtype=np.intp)
     indices = np.array(list(dict.fromkeys(trained)), dtype=np.intp)

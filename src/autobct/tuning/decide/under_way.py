@@ -1,4 +1,4 @@
-"""Runs side by side: what is counted on of their gain, and a price of waiting for them.
+"""Parallel runs: how much of their gain is counted, and the price of waiting for them.
 
 The wait for a tuning ends with its last run.  With r seconds until the runs under way are over, a run of T seconds
 adds (T - r)^+ to the wait: nothing if it ends before them, all of it if nothing else is running.  It is charged its

@@ -1,1 +1,1 @@
-"""What is believed of a problem after its runs: first belief, posterior, feasibility, estimates, alarm."""
+"""The model of a problem, given its runs: prior, posterior, feasibility, estimates, alarm."""

@@ -1,4 +1,4 @@
-"""What there is to say of a run: a note where it left a range, and the model alarm, with a known rate of false ones.
+"""Notes about runs that leave a range, and the model alarm, whose rate of false alarms is known.
 
 The alarm is about observations that are implausible under the belief.
 
@@ -10,7 +10,7 @@ for smaller ones, such as the normal's; it ever exceeds 1 / a with a probability
 whenever one looks and however many runs there are.
 
 Left out, as they say nothing of the model of finished runs: runs that failed; scores that diverged; and the first
-finished run, where nobody stated the range, as that run is what sets it.
+finished run, if no range was stated, because that run sets it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ import numpy as np
 from autobct.belief.basis import noise_at
 from autobct.belief.normal import predict
 from autobct.deprecation import renamed
-from autobct.tuning.history import Note, Run
+from autobct.tuning.history import Decision, Note, Run, Stop
 from autobct.tuning.model.estimate import Learned, to_scores
 from autobct.tuning.model.posterior import score_learned
+from autobct.tuning.space.hints import begins_at
 from autobct.tuning.units.price_sides import PERCENTAGE
 from autobct.tuning.units.ranges import DIVERGED, FAR_OFF, TELLING
 from autobct.tuning.units.scale import Scale, ScaledProblem
@@ -70,7 +71,7 @@ class Alarm:
 class Surprise:
     """One run against the prediction before it.  None: nothing to compare, as the run failed or diverged.
 
-    stated:  whether somebody has stated the range of scores, and of costs
+    stated:  whether the user has stated the range of scores, and of costs
     learned: whether earlier runs told how far scores differ: then no single one raises an alarm
     """
 
@@ -133,7 +134,7 @@ def surprise(before: Learned, run: Run) -> Surprise:
         learned_score != problem.score_observed(run.score or 0.0) or _only_bad(before, learned_score)
     )
     observed = float(model.cost_model.to_observation(np.asarray(problem.cost_observed(run.cost))))
-    stated = _stated(problem)
+    stated = ranges_stated(problem)
     sets_score, sets_cost = (before.finished == 0 and not known for known in stated)
     no_score = learned_score is None or diverged or sets_score
     return Surprise(
@@ -146,8 +147,8 @@ def surprise(before: Learned, run: Run) -> Surprise:
     )
 
 
-def _stated(problem: ScaledProblem) -> tuple[bool, bool]:
-    """Whether somebody has stated the range of scores, and of costs; a prior or a scale states them too."""
+def ranges_stated(problem: ScaledProblem) -> tuple[bool, bool]:
+    """Whether the user has stated the range of scores, and of costs; a prior or a scale states them too."""
     stated = problem.stated
     return stated.score_known or stated.fixed[0], stated.cost_range is not None or stated.fixed[1]
 
@@ -202,6 +203,19 @@ def notes_of(problem: ScaledProblem, run: Run, number: int, told: Sequence[Note]
     ]
 
 
+def first_notes(problem: ScaledProblem, decision: Decision) -> list[str]:
+    """What the first decision rests on: guessed ranges, and usual values of parameters."""
+    score, cost = ranges_stated(problem)
+    if isinstance(decision, Stop):
+        return ["No cost_range is stated, so this cost is a guess."] if decision.cheapest and not cost else []
+    guessed = [name for name, stated in (("score", score), ("cost", cost)) if not stated]
+    names = " or ".join(f"{name}_range" for name in guessed)
+    are = "are guesses" if len(guessed) > 1 else "is a guess"
+    texts = [f"No {names} is stated, so the expected {' and '.join(guessed)} {are}."] if guessed else []
+    usual = begins_at(problem.space, problem.stated.hints)
+    return [*texts, usual] if usual else texts
+
+
 def _of_score(problem: ScaledProblem, run: Run) -> str:
     """What to say of a score outside the range that was stated or is usual; nothing if it is inside."""
     stated, scale = problem.stated, problem.stated.score_scale
@@ -253,7 +267,7 @@ def _of_cost(problem: ScaledProblem, run: Run) -> str:
     guess = stated.cost_guess * problem.score_scale.unit
     if abs(math.log(max(run.cost, 1e-300)) - math.log(guess)) <= FAR_OFF:  # their quotient may be zero
         return ""
-    return f"cost {run.cost:.4g}, far from the {guess:.2g} guessed from the price. Set cost_range if you know it"
+    return f"cost {run.cost:.4g}, far from what was guessed from the price. Set cost_range if you know it"
 
 
 def _ends(scale: Scale) -> str:

@@ -1,4 +1,4 @@
-"""The first belief of a space: what its parameters usually do to score and cost."""
+"""The default prior of a space: how its parameters usually affect score and cost."""
 
 from __future__ import annotations
 

@@ -192,9 +192,14 @@ def score_at(known: Learned, controls: Array, features: Array | None = None) -> 
     return np.asarray(surface + known.evidence.misfit.weight(runs) * (scores - surface))
 
 
+def estimated_scores(known: Learned, controls: Array) -> Array:
+    """The estimated scores at controls (n, p), in the user's units: see `score_at`.  (n,)."""
+    return _shown(known, score_at(known, controls))
+
+
 def estimated_score(known: Learned, control: Array) -> float:
-    """The estimated score at a control (p,), in the user's units: see `score_at`."""
-    return float(_shown(known, score_at(known, control[None]))[0])
+    """The estimated score at a control (p,), in the user's units."""
+    return float(estimated_scores(known, control[None])[0])
 
 
 def to_scores(known: Learned, learned: Array) -> Array:

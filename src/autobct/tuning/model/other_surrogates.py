@@ -1,4 +1,4 @@
-"""Other surrogates than the belief, and what they expect of a run at each candidate.
+"""Surrogates besides the Gaussian posterior, and what they predict for a run at each candidate.
 
 The belief, an ensemble of surfaces or a Kalman filter, is kept in memory and looked ahead with; it joins them as
 `value.acquisition.BeliefPredictive`.  What counts is the median of the expected improvements, which of two is their

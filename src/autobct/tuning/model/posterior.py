@@ -1,4 +1,4 @@
-"""The belief as a pure function of problem and history: what a run teaches, on the scales that all runs show."""
+"""The posterior as a pure function of problem and history, on scales that adapt to all runs."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _mean_of_runs(measured: Measured, at: bytes, score: float) -> Measured:
 
 
 def _more_expensive(known: Learned, run: Run) -> bool:
-    """Whether a failed run cost more than believed: most fail at once, which says nothing of those that finish.
+    """Whether a failed run cost more than expected: most fail at once, which says nothing of those that finish.
 
     One that cost a billion times as much says nothing either: that is a slip, see `units.ranges`.
     """

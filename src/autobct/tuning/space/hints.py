@@ -1,4 +1,4 @@
-"""What a user knows beforehand, in one line each: a good guess, what makes runs expensive, or that nothing is usual."""
+"""What a user knows in advance: a good guess, which parameters increase cost, and whether usual values apply."""
 
 from __future__ import annotations
 

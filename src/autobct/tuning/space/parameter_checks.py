@@ -1,4 +1,4 @@
-"""What a parameter and its condition are checked for when made, and a value when given: errors say what to write."""
+"""Validation of parameters, conditions and values: errors say what to write."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def whole(name: str, value: object) -> int:
 def inside(value: Number, low: Number, high: Number, slack: float = 0) -> Number:
     """The value, which must be in the range.  slack: what printing may do to an end; the integer 0 keeps ints exact."""
     if not low - slack * abs(low) <= value <= high + slack * abs(high):
-        raise ValueError(f"value must be between {low!r} and {high!r}, got {value!r}; write one that is")
+        raise ValueError(f"value must be between {low!r} and {high!r}, got {value!r}; write a value in this range")
     return min(max(value, low), high)
 
 
@@ -159,7 +159,7 @@ def _values(kind: str, name: str, told: object) -> list[Any]:
         told = sorted(told, key=repr)  # a set has another order in every process
     values = list(told) if isinstance(told, list | range) else [told]
     if not values:
-        raise ValueError(f"{kind}: when has no value for {name!r}, so that nothing would meet it; {_WHEN}")
+        raise ValueError(f"{kind}: when has no value for {name!r}, so the condition can never hold; {_WHEN}")
     return values
 
 

@@ -91,7 +91,7 @@ class Table(Space):
         """The control, (p,), of a row."""
         control = Space.control(self, params)
         if control.tobytes() not in self._places:
-            raise ValueError(f"params must be a row of the table, got {dict(params)!r}; write one that is")
+            raise ValueError(f"params must be a row of the table, got {dict(params)!r}; write one of its rows")
         return control
 
     def candidates(self, size: int | None = None) -> Array:

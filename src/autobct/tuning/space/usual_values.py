@@ -1,4 +1,4 @@
-"""Where well-known models are usually set, by the names of their parameters: the defaults of common libraries.
+"""Usual values of well-known hyperparameters, by name: the defaults of common libraries.
 
 A name alone says little (`alpha` and `gamma` mean many things), so the names together first tell the kind of model.
 Sizes that mostly make runs expensive (trees, rounds, units) are left to the surrogate, which weighs their cost, and so

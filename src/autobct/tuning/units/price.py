@@ -117,6 +117,11 @@ def price_from(gain: float = 0.01, seconds: float = 60.0) -> Price:
     return Price(_positive("gain", gain, _FROM), _positive("seconds", seconds, _FROM), "s")
 
 
+def rounded(price: Price) -> Price:
+    """The price with four digits, as a sentence states it."""
+    return Price(float(f"{price.score:.4g}"), float(f"{price.cost:.4g}"), price.unit)
+
+
 def _positive(name: str, value: object, example: str = EXAMPLE) -> float:
     try:
         number = as_float(value, name)

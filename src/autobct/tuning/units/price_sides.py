@@ -1,4 +1,4 @@
-"""What an amount of score or of cost means, in all the ways in which it can be read.
+"""What an amount of score or cost in a price can mean, in all possible readings.
 
 A percent or a point is 0.01 of scores between 0 and 1, and 1 of scores between 0 and 100.  A stated range of scores
 settles which.  Without one a percent is the number 0.01, and so is a percentage point; a point may be either.

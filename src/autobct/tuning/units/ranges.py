@@ -1,4 +1,4 @@
-"""Ranges that runs have left, put right: the problem as a history shows it, a pure function of what was said and seen.
+"""Ranges that adapt when runs leave them: a pure function of the stated problem and the history.
 
 | said | a run outside | then the scale is that of |
 |---|---|---|
@@ -15,7 +15,7 @@
 | anything | after `TELLING` runs | the same as before: by then a belief is made of what was seen, in any units |
 
 Scores and costs that no training can have are a slip of the program, e.g. an overflow or nanoseconds for seconds.  One
-score of 1e15 among scores between 0 and 1 would be the best for ever, and the range that has room for it would make all
+score of 1e15 among scores between 0 and 1 would stay the best forever, and a range with room for it would make all
 others look alike.  Such a run counts as failed (`as_it_counts`); what it cost is still paid.  A score that is far
 *worse* than the others is no slip: trainings diverge, see `DIVERGED`.
 """
@@ -53,7 +53,7 @@ HOPELESS = 100.0
 """A best score so many ranges below the score range has diverged."""
 
 TELLING = 256
-"""Finished runs that move ranges: all that is known is learned again when one does, which must not go on for ever."""
+"""Finished runs that move ranges: all that is known is learned again when one does, which must come to an end."""
 
 OTHER_UNITS = 20.0
 """Scores so many ranges better than a stated range are in other units: percentages where fractions were stated."""
@@ -141,7 +141,7 @@ def _not_far_below(seen: Array) -> Indices:
     """Which scores tell by how much scores differ: all but a few that a wide gap separates from all better ones.
 
     One training that went wrong must not make scores look as if they differed by as much as it is below them: whoever
-    expects gains of that size goes on for ever.
+    expects gains of that size never stops.
     """
     order = np.argsort(-seen, kind="stable")
     falling = seen[order]
@@ -256,7 +256,7 @@ def _cost_slip(problem: ScaledProblem, history: Sequence[Run], cost: float) -> s
 
 
 def _too_large(score: float) -> str:
-    """Of a good score that is not held against others: no range has room for it, and the best for ever."""
+    """Of a good score that is not held against others: no range has room for it, and it would stay the best."""
     return "" if abs(score) <= LARGEST else f"its score of {score:.4g} is beyond {LARGEST:g}, so the run was not used"
 
 

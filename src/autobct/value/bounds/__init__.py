@@ -1,1 +1,1 @@
-"""What no policy can exceed and what one is worth at least: the certificate."""
+"""Upper bounds on every policy and lower bounds on one: the certificate."""

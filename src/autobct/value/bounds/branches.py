@@ -199,7 +199,7 @@ def expected_prices(branches: Branches, ground: Ground) -> Array:
 
 
 def kept_scores(branches: Branches) -> Array:
-    """Believed scores of the models that may be returned, -inf where there is none.  (n, M)."""
+    """Posterior mean scores of the models that may be returned, -inf where there is none.  (n, M)."""
     means = np.take_along_axis(branches.score, np.maximum(branches.kept, 0), axis=1)
     return np.where(branches.kept >= 0, means, -np.inf)
 

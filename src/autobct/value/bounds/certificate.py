@@ -1,4 +1,4 @@
-"""The certificate: a policy's worth from below, the value of every policy from above, and how sure that is.
+"""The certificate: a lower bound on a policy's value, an upper bound on every policy's, and their confidence.
 
 Both ends are for one first belief, one price and *the given candidates*: a policy that may train elsewhere is not
 bounded by it.  Each end is a mean with an error; the limits hold together with the stated confidence (half of the doubt

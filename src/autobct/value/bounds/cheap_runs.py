@@ -1,4 +1,4 @@
-"""Parcels: what runs at cheap controls could tell at most, sold at once for the price of one run.
+"""Parcels: an upper bound on what runs at cheap controls can reveal, bought at once for the price of one run.
 
 "The truth is told after k runs" is a loose bound where k runs cost next to nothing.  Here a run at a control of a tier,
 the controls C whose runs are expected to cost less than t, is answered instead with everything that a budget b spent on

@@ -239,7 +239,7 @@ class _Search:
 def first_look(states: Branches, ground: Ground, normals: Array32) -> Look:
     """The bound of one run in every state.  normals: (n, r + q, S) standard normals that truths are drawn with.
 
-    The G x S numbers of a state are in single precision, scores less the best believed one.
+    The G x S numbers of a state are in single precision, scores less the best posterior mean.
     """
     rank, level = states.score_root.shape[-1], states.score.max(axis=1)
     scores = _drawn(states.score - level[:, None], states.score_root, normals[:, :rank])  # (n, G, S)

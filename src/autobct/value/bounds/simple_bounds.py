@@ -1,4 +1,4 @@
-"""Bounds on the value function that need no search: what no policy can exceed, and what one that is played is worth.
+"""Bounds on the value function that need no search: clairvoyant upper bounds, and simulated policies below.
 
 `clairvoyant_value` is W_0, the value of knowing the truth before the only run; `upper_bound` and `lower_bound` are v^*
 and v_* of lemma upper_bound of the paper, far looser, in closed form up to a one-dimensional integral.  A slip of the
@@ -8,8 +8,8 @@ paper is settled here: its v_* has no term for the noise in the cost.  With alph
 Every policy is worth at most the optimum, so the mean net utility of one that is played bounds the value of the best
 one from below, whatever the policy was computed with.  The noise is cut threefold:
 
-- net utility given what was seen (believed score of the returned model less the expected prices of its runs, eq. (4)
-  of the paper) instead of the realised one: the same mean, without the noise of truth and clock;
+- net utility given what was seen (posterior mean score of the returned model less the expected prices of its runs,
+  eq. (4) of the paper) instead of the realised one: the same mean, without the noise of truth and clock;
 - control variates: functions of the drawn truth (what a clairvoyant gets, the score and price of the first control and
   the like) whose means are found beforehand from many evenly spread truths;
 - common random numbers: `CommonRandomNumbers` is passed in, so that policies are compared on the same draws.

@@ -2,7 +2,7 @@
 
     Lambda(u; x) = - gamma Upsilon(u, x) + E[ max( reward of stopping, continuation(x_1) ) | x, u ]   eq. (q1)
 
-The reward of stopping is the believed score of the model just trained (the paper) or of the best one so
+The reward of stopping is the posterior mean score of the model just trained (the paper) or of the best one so
 far (`Terms.recall`).  A continuation is any function of a state: another lookahead, a value map, a bound.
 """
 

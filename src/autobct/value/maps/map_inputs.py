@@ -33,7 +33,7 @@ class MapInputs:
     """States as a map sees them: float32, in units of lambda.  All broadcast to (..., A, B), or to (A, B, g).
 
     level, scale:  score = level + scale x what stands here;  scale is lambda, float64
-    mean (R, ..., A, 1), price (R, ..., 1, B):  believed score, and price of a run, at the references
+    mean (R, ..., A, 1), price (R, ..., 1, B):  posterior mean score, and price of a run, at the references
     reach (R, ..., A, 1):  with recall: standard deviation of how far a run there moves its score away from that of
                            the incumbent, which moves with it;  empty without recall
     fixed (2 R + E + 2, ..., 1, 1):  outcome-free: sd, neighbours' covariances, log sd of the cost, log noises

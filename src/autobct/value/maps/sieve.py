@@ -1,4 +1,4 @@
-"""Coarse to fine: find the best of many candidates by evaluating some of them.
+"""Coarse-to-fine search: the best of many candidates from a few evaluations.
 
 Values of neighbouring controls are close.  A sieve evaluates a coarse grid of the candidates, then those of a finer
 grid around the best few, and so on; every other candidate is given an average of evaluated neighbours, which is
