@@ -55,7 +55,7 @@ def problem_of(
     """The problem a user described, in model units.
 
     direction:   "maximize" or "minimize" the score
-    score_range: scores expected from the lowest to the highest; (0, 1) if not given, until a run shows otherwise
+    score_range: lowest and highest score expected; (0, 1) if not given, until a run shows otherwise
     cost_range:  costs expected from the cheapest to the most expensive params; guessed from the price if not given, or
                  (0, 1) with a prior of the user's
     prior:       a first belief of the user's, in model units, or the name of one of the paper's; "paper" for the

@@ -48,11 +48,12 @@ def tune(
     price:        what cost is worth in score: "0.01 per 30s", "1% per 10min", `price_from(gain=0.01, seconds=60)`, or a
                   number, score per unit of cost
     direction:    "maximize" the score, or "minimize" it, e.g. for a loss
-    score_range:  approximate lowest and highest score; (0, 1) by default; a score outside widens it
+    score_range:  approximate lowest and highest score; by default (0, 1), or (0, 100) for percentages; a score
+                  outside widens it
     cost_range:   approximate lowest and highest cost of a run; guessed from the price by default; widened likewise
     prior:        a prior of your own, in model units; "paper" for the paper's prior, with a fixed scale in the stated
-                  ranges; by default a surrogate that learns its scale, and a network that was trained on many tasks;
-                  "ensemble" for the former alone
+                  ranges; by default a surrogate that learns its scale, a network that was trained on many tasks, and a
+                  Gaussian process; "ensemble" for the first of them alone
     policy:       how to decide, e.g. `relaxed(depth=2)`; by default `ei_per_cost()`, or with a fixed-scale prior a
                   value map from the package if one fits.  It changes nothing else
     recall:       return the best of all trained models, by estimated score (True), or the last one as in the paper
