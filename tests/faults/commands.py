@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -78,11 +79,11 @@ class Command:
     def _option(self, name: str) -> str | None:
         return self.options[self.options.index(name) + 1] if name in self.options else None
 
-    def start(self, **more: Any) -> subprocess.Popen[str]:
-        """The command, running; all that it starts works in its folder."""
+    def start(self, through: Sequence[str] = (), **more: Any) -> subprocess.Popen[str]:
+        """The command, running; all that it starts works in its folder.  through: a command that starts it."""
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **more.pop("env", {})}
         return subprocess.Popen(
-            [sys.executable, "-m", "autobct", "run", "tune.toml", *self.options],
+            [*through, sys.executable, "-m", "autobct", "run", "tune.toml", *self.options],
             cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,
