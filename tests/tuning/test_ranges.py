@@ -223,6 +223,12 @@ def test_fractions_and_percentages_have_ends_that_nobody_stated(direction: Any, 
     assert shown(stated, runs(*scores)).score_ends == (-5.0, 2000.0)
 
 
+def test_a_note_says_that_scores_were_taken_for_percentages() -> None:
+    problem, history = problem_of(LINE, 0.01), runs(57.0)
+    (note,) = (note for note in notes_of(shown(problem, history), history[0], 0, ()) if note.about == "score")
+    assert note.text == ("Run 1 scored 57, outside (0, 1): scores look like percentages, so the range is now (0, 100).")
+
+
 def test_percentages_of_a_tiny_spread_show_their_own_scale() -> None:
     scores, at = (97.01, 97.04, 97.02, 97.05, 97.03), (0.0, 0.2, 0.4, 0.6, 0.8)
     low, high = ends(shown(problem_of(LINE, 0.01), runs(*scores, at=at)))
@@ -396,12 +402,12 @@ def test_notes_of_runs_told_together_are_all_told() -> None:
 
 def test_a_note_says_what_became_of_the_range() -> None:
     said = {}
-    for name, scores in {"widened": (0.5, 1.5), "learned": (57.0, 80.0), "diverged": (0.5, -1e9)}.items():
+    for name, scores in {"widened": (0.5, 1.5), "learned": (570.0, 800.0), "diverged": (0.5, -1e9)}.items():
         history = runs(*scores)
         notes = notes_of(shown(problem_of(LINE, 0.01), history), history[-1], 1, ())
         (said[name],) = (note.text for note in notes if note.about == "score")
     assert said["widened"].startswith("Run 2 scored 1.5, outside (0, 1): the range is now (")
-    assert "Run 2 scored 80, outside (0, 1): the range is now (" in said["learned"]
+    assert "Run 2 scored 800, outside (0, 1): the range is now (" in said["learned"]
     assert said["diverged"] == "Run 2 scored -1e+09, far from all others; it only counts as a bad score."
 
 
