@@ -25,7 +25,6 @@ from scipy.stats import norm
 from tasks import LEVELS, Bench, Question, Task, seed_on, tuner_for
 
 from autobct import Stop
-from autobct.belief.surrogate.gaussian_process import conditioned, fit_quickly
 from autobct.belief.surrogate.network import SCORE_EDGES, squash
 from autobct.belief.surrogate.predictive import NetworkPosterior
 from autobct.maps.library import shipped_surrogate
@@ -84,15 +83,9 @@ def of_network(tuner: Any, control: np.ndarray) -> Density | None:
 def of_process(tuner: Any, control: np.ndarray) -> Density | None:
     """Normal in the units in which the process learns scores."""
     shown = other_surrogates._shown(tuner.memory.known.problem, tuner.history)
-    if shown is None or np.count_nonzero(shown.finished) < 3:
+    if shown is None or not shown.width:
         return None
-    places, scores = shown.controls[shown.finished], shown.scores[shown.finished]
-    best, behind = float(scores.max()), scores.max() - scores
-    if not behind.any():
-        return None
-    unit = float(np.median(behind[behind > 0]))
-    values = -np.log1p(behind / unit)
-    process = conditioned(places, values, fit_quickly(places, values))
+    best, (process, unit) = float(np.nanmax(shown.scores)), other_surrogates.process_of(shown)
     (mean,), (sd,) = process(control[None])
     sd = float(np.hypot(sd, process.scale * np.exp(0.5 * process.logs[-1])))
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from autobct.belief.arrays import Array, Indices
-from autobct.belief.surrogate.gaussian_process import conditioned, fit_quickly
+from autobct.belief.surrogate.gaussian_process import GaussianProcess, conditioned, fit_quickly
 from autobct.belief.surrogate.network import Layout
 from autobct.belief.surrogate.predictive import NetworkPosterior, Shown
 from autobct.maps.library import shipped_surrogate
@@ -78,7 +78,6 @@ class NetworkSurrogate:
 class GaussianProcessSurrogate:
     """A Gaussian process of the score, which was trained on nothing: after some runs it sees when others hope in vain.
 
-    Scores below the best are compressed, so that plateaus and divergence do not set the scale of what is left to gain.
     It has no say about costs.
     """
 
@@ -87,18 +86,24 @@ class GaussianProcessSurrogate:
     ) -> RunExpectation | None:
         """As every surrogate."""
         shown = _shown(problem, runs)
-        if shown is None or np.count_nonzero(shown.finished) < _ENOUGH:
+        if shown is None or np.count_nonzero(shown.finished) < _ENOUGH or not shown.width:
             return None
-        places, scores = shown.controls[shown.finished], shown.scores[shown.finished]
-        behind = scores.max() - scores
-        if not behind.any():
-            return None
-        unit = float(np.median(behind[behind > 0]))
-        values = -np.log1p(behind / unit)
-        process = conditioned(places, values, fit_quickly(places, values))
+        process, unit = process_of(shown)
         if pending:
             process = process.believing(np.stack(pending[-_LATEST:]))
         return RunExpectation(unit * process.improvement(controls))
+
+
+def process_of(shown: Shown) -> tuple[GaussianProcess, float]:
+    """The process of scores, not all alike, as -log(1 + how far behind the best in units), and the unit.
+
+    Drawn together like that, plateaus and divergence do not set the scale of what is left to gain.
+    """
+    scores = shown.scores[shown.finished]
+    behind = scores.max() - scores
+    unit = float(np.median(behind[behind > 0]))
+    places, values = shown.controls[shown.finished], -np.log1p(behind / unit)
+    return conditioned(places, values, fit_quickly(places, values)), unit
 
 
 OTHERS: tuple[Surrogate, ...] = (NetworkSurrogate(), GaussianProcessSurrogate())
