@@ -68,7 +68,7 @@ def ours(space: tuple[int, int], seed: int) -> Any:
     numbers, categories = space
     told: dict[str, Any] = {f"x{k}": autobct.Float(0, 1) for k in range(numbers)}
     told |= {f"c{k}": autobct.Categorical(list(CHOICES)) for k in range(categories)}
-    return autobct.Tuner(told, price=1e-6, overhead=0.0, seed=seed)  # a price at which it does not stop
+    return autobct.Tuner(told, price=1e-3, overhead=0.0, seed=seed)  # a price at which all surrogates are asked
 
 
 def stepping(tuner: str, space: tuple[int, int], seed: int) -> Step:
