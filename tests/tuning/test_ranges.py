@@ -223,6 +223,11 @@ def test_fractions_and_percentages_have_ends_that_nobody_stated(direction: Any, 
     assert shown(stated, runs(*scores)).score_ends == (-5.0, 2000.0)
 
 
+@pytest.mark.parametrize(("scores", "expected"), [((57.0, 83.0), (0.0, 100.0)), ((570.0, 830.0), None)], ids=str)
+def test_a_range_that_was_stated_in_other_units_has_no_ends_to_show(scores: Any, expected: Any) -> None:
+    assert shown(problem_of(LINE, 0.01, score_range=(0, 1)), runs(*scores)).score_ends == expected
+
+
 def test_a_note_says_that_scores_were_taken_for_percentages() -> None:
     problem, history = problem_of(LINE, 0.01), runs(57.0)
     (note,) = (note for note in notes_of(shown(problem, history), history[0], 0, ()) if note.about == "score")

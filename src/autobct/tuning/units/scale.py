@@ -265,10 +265,12 @@ class ScaledProblem:
 
     @property
     def score_ends(self) -> tuple[float, float] | None:
-        """Lowest and highest score: as stated, or of fractions and percentages; None where scores are neither."""
-        low, high = self.score_scale.low, self.score_scale.high
-        if self.stated.scores is not None or (low, high) == PERCENTAGES:
-            return self.stated.scores or PERCENTAGES
+        """Lowest and highest score: as stated, unless in other units, or of fractions and percentages; else None."""
+        low, high, said = self.score_scale.low, self.score_scale.high, self.stated.scores
+        if (low, high) == PERCENTAGES:
+            return PERCENTAGES
+        if said is not None:
+            return said if said[0] < high and low < said[1] else None
         unwidened = low == FRACTIONS[0] if self.direction == "minimize" else high == FRACTIONS[1]
         return FRACTIONS if unwidened and low <= FRACTIONS[0] and FRACTIONS[1] <= high else None
 
