@@ -110,6 +110,23 @@ def test_a_clock_that_is_none_of_ours_costs_the_times_in_it_only(text: bytes, tm
         assert clock.seconds(0) == 0.0
 
 
+def test_the_time_of_a_run_that_ended_or_began_again_is_taken_back(tmp_path: Path) -> None:
+    """Otherwise seconds that were charged when it was given up would be charged once more after a crash."""
+    file = tmp_path / "running.json"
+    with contextlib.closing(RunClock(tmp_path, 0.02)) as clock:
+        clock.begin(3)
+        while '"3"' not in (file.read_text() if file.exists() else ""):
+            time.sleep(0.01)
+        clock.finish(3)
+        assert json.loads(file.read_text()) == {}
+    file.write_text('{"3": 50.0, "4": 60.0}')
+    with contextlib.closing(RunClock(tmp_path, 60.0)) as clock:
+        assert (clock.seconds(3), clock.seconds(4)) == (50.0, 60.0)
+        clock.begin(3)
+        assert json.loads(file.read_text()).keys() == {"3"}
+        assert json.loads(file.read_text())["3"] < 50.0
+
+
 def test_nor_is_a_pipe_in_its_place_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "running.json")
     with contextlib.closing(RunClock(tmp_path, 60.0)) as clock:
@@ -125,6 +142,7 @@ def test_only_a_crash_cuts_a_run_short() -> None:
     assert cut_short([one, given_up]) == {}
     assert cut_short([one, {**given_up, "why": LOST, "again": True}]) == {0: 2.0}
     assert cut_short([one, given_up, {"kind": "again", "trials": [0]}]) == {0: 2.0}
+    assert cut_short([one, given_up, {"kind": "again", "trials": [0]}, {"kind": "stopped"}]) == {}
     assert cut_short([one, asked(1), {"kind": "told", "trial": 0}]) == {1: 3.0}
     with pytest.raises(JournalError, match="inconsistent"):
         cut_short([{"kind": "again", "trials": [7]}])

@@ -17,7 +17,9 @@ from autobct.maps.library import read_surrogate
 from autobct.tuning.decide import position
 from autobct.tuning.model import other_surrogates
 from autobct.tuning.model.other_surrogates import REALISED, layout_of
+from autobct.tuning.problem import problem_of
 from autobct.tuning.units.price import parse_price
+from autobct.tuning.units.ranges import shown
 from autobct.value.acquisition import expected_improvement, expected_price
 from autobct.value.state import RunExpectation, run_price
 
@@ -226,3 +228,16 @@ def test_scores_that_are_all_alike_tell_the_process_nothing() -> None:
             break
         tuner.tell(train, score=0.5, cost=1.0)
     assert all(other.cost is not None for other in tuner.position().state.others)
+
+
+def test_a_range_that_was_stated_in_other_units_is_not_shown() -> None:
+    """Scores in hundreds where fractions were stated: the scale is learned, and covers the stated range by chance."""
+    runs = [
+        autobct.Run(k, {}, np.array([k / 5, 0.5]), score, 1.0, None, math.nan)
+        for k, score in enumerate((86.0, 88.0, 90.0, 50.0, 70.0, 150.0))
+    ]
+    problem = shown(problem_of({"x": Float(0, 1), "y": Float(0, 1)}, 1.0, score_range=(0.5, 1)), runs)
+    assert problem.score_scale.low < 0.5 < 1.0 < problem.score_scale.high
+    seen = other_surrogates._shown(problem, runs)
+    assert seen is not None
+    assert seen.ends is None

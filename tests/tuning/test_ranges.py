@@ -192,9 +192,9 @@ def test_without_a_range_the_best_score_says_whether_it_is_the_unit_range() -> N
         ((57.0,), True),
         ((9.8, 83.0), True),
         ((57.0, 80.0, 70.0, -1e9), True),  # one has diverged
+        ((57.0, 100.00000001), True),
         ((9.8,), False),  # too little to tell
         ((57.0, 101.0), False),
-        ((57.0, -3.0), False),
     ],
     ids=str,
 )
@@ -223,9 +223,17 @@ def test_fractions_and_percentages_have_ends_that_nobody_stated(direction: Any, 
     assert shown(stated, runs(*scores)).score_ends == (-5.0, 2000.0)
 
 
-@pytest.mark.parametrize(("scores", "expected"), [((57.0, 83.0), (0.0, 100.0)), ((570.0, 830.0), None)], ids=str)
-def test_a_range_that_was_stated_in_other_units_has_no_ends_to_show(scores: Any, expected: Any) -> None:
-    assert shown(problem_of(LINE, 0.01, score_range=(0, 1)), runs(*scores)).score_ends == expected
+@pytest.mark.parametrize("stated", [(0, 1), (0.5, 1), (0.1, 0.3), (0.1, 0.4)], ids=str)
+def test_percentages_where_fractions_were_stated_have_exactly_their_range(stated: Any) -> None:
+    found = shown(problem_of(LINE, 0.01, score_range=stated), runs(86.0, 88.0, 90.0, at=(0.0, 0.5, 1.0)))
+    assert ends(found) == found.score_ends == (0.0, 100.0)
+
+
+@pytest.mark.parametrize(("worse", "low"), [(-1e-9, -1e-9), (-5.0, -5.0), (-1e6, 0.0)])
+def test_a_worse_score_widens_the_range_of_percentages(worse: float, low: float) -> None:
+    found = shown(problem_of(LINE, 0.01), runs(86.0, 90.0, worse, at=(0.0, 0.5, 1.0)))
+    assert ends(found) == (low, 100.0)
+    assert found.score_ends == (0.0, 100.0)
 
 
 def test_a_note_says_that_scores_were_taken_for_percentages() -> None:

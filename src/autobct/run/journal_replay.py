@@ -100,6 +100,8 @@ def cut_short(records: Sequence[Record]) -> dict[int, float]:
                 under_way.add(record["decision"]["trial"])
             elif kind == "again":
                 under_way.update(record["trials"])
+            elif kind == "stopped":
+                under_way.clear()
             elif kind == "told" or (kind == "charged" and not record.get("again", False)):
                 under_way.discard(record["trial"])
         return {trial: expected[trial] for trial in sorted(under_way)}

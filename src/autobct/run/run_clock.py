@@ -25,26 +25,31 @@ _MOST_BYTES = 1 << 20
 class RunClock:
     """Writes down from time to time, in a folder, how long the runs under way have taken.
 
+    A time that is written down is that of a run under way: it is taken back when the run ends, or begins again.
     interval: seconds between two times
     """
 
     def __init__(self, folder: Path, interval: float) -> None:
         self._path, self._interval = folder / _NAME, interval
         self._before = _read(self._path)
+        self._written = set(self._before)
         self._began: dict[int, float] = {}
         self._lock, self._end = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._write, name="autobct-clock", daemon=True)
-        self._thread.start()
+        self._thread = threading.Thread(target=self._run, name="autobct-clock", daemon=True)
 
     def begin(self, trial: int) -> None:
         """A run begins now, perhaps again."""
         with self._lock:
+            if not self._thread.is_alive() and not self._end.is_set():
+                self._thread.start()
             self._began[trial] = time.monotonic()
+            self._take_back(trial)
 
     def finish(self, trial: int) -> None:
         """It has ended."""
         with self._lock:
             self._began.pop(trial, None)
+            self._take_back(trial)
 
     def seconds(self, trial: int) -> float:
         """Of a run that an earlier process made, when it was last written down."""
@@ -53,15 +58,24 @@ class RunClock:
     def close(self) -> None:
         """Stop."""
         self._end.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
 
-    def _write(self) -> None:
+    def _run(self) -> None:
         while not self._end.wait(self._interval):
             with self._lock:
-                now = time.monotonic()
-                taken = {str(trial): now - began for trial, began in self._began.items()}
-            with contextlib.suppress(OSError):  # a full disk: the journal will say so
-                write_file(self._path, json.dumps(taken).encode())
+                self._write()
+
+    def _take_back(self, trial: int) -> None:
+        if str(trial) in self._written:
+            self._write()
+
+    def _write(self) -> None:
+        now = time.monotonic()
+        taken = {str(trial): now - began for trial, began in self._began.items()}
+        with contextlib.suppress(OSError):  # a full disk: the journal will say so
+            write_file(self._path, json.dumps(taken).encode())
+            self._written = set(taken)
 
 
 def _read(path: Path) -> dict[str, float]:

@@ -69,8 +69,6 @@ class Session:
         elif self._places < self._jobs:
             self._say(FIRST_ALONE)
         self._forgive()
-        if self._again:
-            self._journal.add("again", trials=[train.trial for train in self._again], at=_now())
         ended: Stop | None = None
         while not self._interrupts.count:
             stop = self._start() if ended is None else ended
@@ -94,11 +92,17 @@ class Session:
             if self._again and min(allowance.seconds, allowance.cpu) <= 0.0:
                 decision = self._tuner.peek(Left(0.0, allowance.seconds_reason))
             else:
-                decision = self._again.pop(0) if self._again else self._ask()
+                decision = self._next_again() if self._again else self._ask()
             if isinstance(decision, Stop):
                 return decision
             self._submit(decision)
         return None
+
+    def _next_again(self) -> Train:
+        """A run that an earlier session began, and that is on record as under way from now on."""
+        decision = self._again.pop(0)
+        self._journal.add("again", trials=[decision.trial], at=_now())
+        return decision
 
     @property
     def _places(self) -> int:

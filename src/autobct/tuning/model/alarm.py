@@ -31,7 +31,7 @@ from autobct.tuning.model.posterior import score_learned
 from autobct.tuning.space.hints import begins_at
 from autobct.tuning.units.price_sides import PERCENTAGE
 from autobct.tuning.units.ranges import DIVERGED, FAR_OFF, TELLING
-from autobct.tuning.units.scale import PERCENTAGES, Scale, ScaledProblem
+from autobct.tuning.units.scale import PERCENTAGES, Descending, Scale, ScaledProblem
 
 FALSE_ALARMS = 0.01
 """Probability of an alarm, ever, in a tuning for which the model holds."""
@@ -275,6 +275,6 @@ def _ends(scale: Scale) -> str:
 
 
 def _now(scale: Scale) -> str:
-    if (scale.low, scale.high) == PERCENTAGES:
+    if scale.high == PERCENTAGES[1] and scale.low <= PERCENTAGES[0] and not isinstance(scale, Descending):
         return f"scores look like percentages, so the range is now {_ends(scale)}"
     return f"the range is now {_ends(scale)} and adapts to the observed scores"

@@ -139,7 +139,7 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
         scores=scores[chosen],
         costs=costs[chosen],
         price=problem.per_cost,
-        ends=_ends(problem, int(np.isfinite(scores).sum())),
+        ends=_ends(problem, scores[np.isfinite(scores)]),
         guess=_guess(problem),
         widest=1.0,  # the range of scores, stated or as the runs have shown it
     )
@@ -154,17 +154,18 @@ def _few(scores: Array) -> Indices:
     return np.union1d(best, np.arange(len(scores) - _LATEST, len(scores)))
 
 
-def _ends(problem: ScaledProblem, finished: int) -> tuple[float, float] | None:
-    """The range of scores in today's model units, the worse end first.  finished: so many runs have.
+def _ends(problem: ScaledProblem, scores: Array) -> tuple[float, float] | None:
+    """The range of scores in today's model units, the worse end first.  scores: of finished runs, (n,), in these units.
 
     As stated, or as fractions and percentages have it by their nature.  Of other scores the range that is assumed so
     far, while few runs have finished: after one run alone the network would expect gains of any size.  Later the runs
-    themselves show by how much scores differ.
+    themselves show by how much scores differ.  A score far beyond a stated range says that it was in other units.
     """
-    if (ends := problem.score_ends) is None:
-        return (0.0, 1.0) if finished < _FEW else None
-    low, high = sorted(float(problem.score_scale.to_model(end)) for end in ends)
-    return low, high
+    if (ends := problem.score_ends) is not None:
+        low, high = sorted(float(problem.score_scale.to_model(end)) for end in ends)
+        if scores.max() <= 2.0 * high - low:
+            return low, high
+    return (0.0, 1.0) if len(scores) < _FEW else None
 
 
 def _guess(problem: ScaledProblem) -> Array | None:

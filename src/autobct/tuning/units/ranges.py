@@ -5,7 +5,7 @@
 | score_range=(low, high) | beyond an end | the range and all scores, those that diverged left out |
 | score_range=(low, high) | all are more than `OTHER_UNITS` ranges better | the scores themselves: level and spread |
 | no score_range | the best score is not in (0, 1) | the scores themselves |
-| either of these | scores to be maximised lie in (0, 100), the best above `PERCENTAGE` | (0, 100): percentages |
+| either of these | the best score, to be maximised, is from `PERCENTAGE` to 100 | (0, 100) and all scores likewise |
 | no score_range | a worse one is not in (0, 1) | (0, 1) and all scores, those that diverged left out |
 | anything | none, but the scores of `FEW` runs differ by less than `TOO_WIDE` of the range | the scores themselves |
 | anything | a few scores are far below all others, see `FAR_BELOW` | that of the others |
@@ -73,6 +73,7 @@ LARGEST = 1e150
 FAR_OFF = 3.0 * UNKNOWN_SPREAD
 """Of log cost: beyond it the guess from the price was wrong."""
 
+_ROUNDING = 1e-9  # by which a score may be beyond 100 %
 _SMALLEST = 1e-12  # unit of a learned scale, in ranges
 _MARGIN = 0.01  # of a range that was stretched to scores far away
 _FIRST = 30  # runs from which a scale is learned: later ones are too near the best to tell of the rest
@@ -109,22 +110,21 @@ def _score_scale(problem: ScaledProblem, finished: Sequence[Run]) -> Scale:
         return scale
     scores = np.array([run.score for run in finished], dtype=float)
     seen = np.clip(scale.to_model(scores), -LARGEST, LARGEST)
-    controls, usual, natural = (
-        np.stack([run.control for run in finished]),
-        _not_far_below(seen),
-        _natural(problem, scores),
-    )
+    controls, usual = np.stack([run.control for run in finished]), _not_far_below(seen)
+    natural = _natural(problem, scores)
     other = seen.min() > OTHER_UNITS if stated.score_known else natural != FRACTIONS
-    ends = _widened(seen, float(seen.max()))
     if other and natural == PERCENTAGES:
-        other, ends = False, (float(scale.to_model(natural[0])), float(scale.to_model(natural[1])))
-    if not other and not _too_wide(seen[usual], *ends):
+        found = Affine(_lowest_percentage(scores), PERCENTAGES[1])
+        if not _too_wide(scores[usual], found.low, found.high):
+            return found
+    elif not other and not _too_wide(seen[usual], *(ends := _widened(seen, float(seen.max())))):
         return scale if ends == (0.0, 1.0) else between(scale, *ends)
-    return between(scale, *_learned(problem, seen[usual], controls[usual], least=1.0 if other else 0.0))
+    least = 1.0 if other and natural is None else 0.0
+    return between(scale, *_learned(problem, seen[usual], controls[usual], least=least))
 
 
 def _natural(problem: ScaledProblem, scores: Array) -> tuple[float, float] | None:
-    """The range that scores (n,) have by their nature, as far as they tell: fractions or percentages; None if neither.
+    """The range that scores (n,) have by their nature, as far as the best of them tells; None if it is not known.
 
     Percentages are to be maximised: a loss of 30 may be anything.
     """
@@ -132,9 +132,13 @@ def _natural(problem: ScaledProblem, scores: Array) -> tuple[float, float] | Non
     best = float(scores.max() if rising else scores.min())
     if FRACTIONS[0] <= best <= FRACTIONS[1]:
         return FRACTIONS
+    return PERCENTAGES if rising and PERCENTAGE <= best <= PERCENTAGES[1] * (1.0 + _ROUNDING) else None
+
+
+def _lowest_percentage(scores: Array) -> float:
+    """The lower end of the range of percentages (n,): zero, or a worse score that has not diverged."""
     low, high = PERCENTAGES
-    near = scores[scores >= best - DIVERGED * (high - low)]
-    return PERCENTAGES if rising and PERCENTAGE <= best <= high and near.min() >= low else None
+    return min(low, float(scores[scores >= scores.max() - DIVERGED * (high - low)].min()))
 
 
 def _not_far_below(seen: Array) -> Indices:

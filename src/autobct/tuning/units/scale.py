@@ -265,14 +265,13 @@ class ScaledProblem:
 
     @property
     def score_ends(self) -> tuple[float, float] | None:
-        """Lowest and highest score: as stated, unless in other units, or of fractions and percentages; else None."""
+        """Lowest and highest score: as stated, or as fractions and percentages have it; None of other scores."""
         low, high, said = self.score_scale.low, self.score_scale.high, self.stated.scores
-        if (low, high) == PERCENTAGES:
+        falling = self.direction == "minimize"
+        if high == PERCENTAGES[1] and low <= PERCENTAGES[0] and not falling and (said is None or said[1] < high):
             return PERCENTAGES
-        if said is not None:
-            return said if said[0] < high and low < said[1] else None
-        unwidened = low == FRACTIONS[0] if self.direction == "minimize" else high == FRACTIONS[1]
-        return FRACTIONS if unwidened and low <= FRACTIONS[0] and FRACTIONS[1] <= high else None
+        unwidened = low == FRACTIONS[0] if falling else high == FRACTIONS[1]
+        return said or (FRACTIONS if unwidened and low <= FRACTIONS[0] and FRACTIONS[1] <= high else None)
 
     def score_observed(self, raw_score: float) -> float:
         """Raw score in model units; a diverged one, a million ranges away, counts as just that far."""
