@@ -178,6 +178,12 @@ def test_what_cannot_be_ends_the_experiment_with_a_sentence(
     assert words in f"{ended.value} {ended.value.__cause__}"
 
 
+def known_to_ray(folder: Path) -> int:
+    """How many trials Ray would restore; it writes them down from time to time, and later than the searcher."""
+    states = sorted(folder.glob("experiment_state-*.json"))
+    return len(json.loads(states[-1].read_text() or "{}").get("trial_data", ())) if states else 0
+
+
 def test_a_driver_that_is_killed_is_restored_and_decides_the_same(address: str, tmp_path: Path) -> None:
     told = autobct.tune(outcome, {"x": Float(0, 1)}, price=1e-4)
     assert len(told.history) > ray_driver.BEFORE + 1
