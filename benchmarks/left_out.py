@@ -1,8 +1,9 @@
 """Families left out: the default tuner on twelve families of tasks, each with a network that has never seen the family.
 
-    python benchmarks/left_out.py --data FOLDER [--each 8] [--seeds 1] [--settings '[{}, {"told": false}]']
+    python benchmarks/left_out.py --data FOLDER [--each 8] [--seeds 1] [--settings '[{}, {"told": false}]'] [--fresh]
 
-FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  --weights is the folder of the
+FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  With --fresh it is the nine families of
+fresh_models.py (fresh_families.jsonl there), which no network has learned from: they are played with the shipped one.  --weights is the folder of the
 networks of the four folds (experiments/surrogate/weights).  Settings are those of `autobct.Tuner`, e.g.
 {"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores, "names": "hidden" what is
 usual by the names of parameters, "names": "mirrored" takes its opposite, and {"peer": "logei-2"} plays one of the peers
@@ -92,12 +93,12 @@ def played(job: tuple[str, str, str, dict[str, Any], float, int]) -> Row:
     return name, task.family, level, seed, outcome.captured, outcome.trials, outcome.seconds
 
 
-def chosen_tasks(data: str, each: int) -> dict[str, list[str]]:
+def chosen_tasks(data: str, each: int, *, fresh: bool = False) -> dict[str, list[str]]:
     """So many tasks of each family, evenly over all there are."""
-    from benchmark_tasks import all_names
+    from benchmark_tasks import all_names, fresh_names
 
     members: dict[str, list[str]] = {}
-    for name in all_names(data):
+    for name in fresh_names(data) if fresh else all_names(data):
         members.setdefault(name.split("-")[0], []).append(name)
     return {family: names[:: max(1, len(names) // each)][:each] for family, names in members.items()}
 
@@ -111,16 +112,18 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=8, help="tasks per family")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=1e9, help="start no play after so long")
+    parser.add_argument("--fresh", action="store_true", help="families that serve for judging alone")
     parser.add_argument("--out", type=Path, help="one line of JSON for every play is added")
     asked = parser.parse_args()
     from benchmark_tasks import FOLDS
 
-    tasks, variants, begin = chosen_tasks(asked.data, asked.each), json.loads(asked.settings), time.monotonic()
+    tasks = chosen_tasks(asked.data, asked.each, fresh=asked.fresh)
+    variants, begin, folds = json.loads(asked.settings), time.monotonic(), {"all": tuple(tasks)} if asked.fresh else FOLDS
     for settings in variants if isinstance(variants, list) else [variants]:
         jobs = [
             (name, asked.data, str(asked.weights / f"{fold}.surrogate"), settings, level, seed)
             for seed in range(asked.seeds) for number in range(asked.each) for level in LEVELS
-            for fold, families in FOLDS.items() for family in families
+            for fold, families in folds.items() for family in families
             for name in tasks.get(family, [])[number : number + 1]
         ]  # fmt: skip
         rows: list[Row] = []

@@ -108,6 +108,7 @@ def test_make_test_installs_what_the_tests_import(path: Path) -> None:
 )
 def test_other_targets_install_what_they_import(environment: str, folder: str) -> None:
     elsewhere = {"flaml", "smac", "ConfigSpace"}  # of peers, in environments of their own
+    elsewhere |= {"lightgbm", "xgboost", "catboost"}  # in the extra `fresh`: only to train those families anew
     others = {"docstrings.py": installed_by("docs") | {"griffe"}, "run_tests.py": installed_by("test")}
     others["fuzz_guided.py"] = declared("fuzz")
     for path in sources(folder):

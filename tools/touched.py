@@ -50,7 +50,7 @@ def calls_into(seen: set[str]) -> Iterator[None]:
 
 def touched(space: dict[str, Parameter]) -> tuple[set[str], set[str]]:
     """The files of one `ask` and of one `tell` of the default tuner, after some runs."""
-    tuner, asked, told = autobct.Tuner(space, price=0.001), set[str](), set[str]()
+    tuner, asked, told = autobct.Tuner(space, price=2e-4), set[str](), set[str]()
     for number in range(_RUNS + 1):
         with calls_into(found := set()):
             trial = tuner.ask()

@@ -30,13 +30,18 @@ def all_names(data: str) -> list[str]:
     return published + list(_trained(data))
 
 
+def fresh_names(data: str) -> list[str]:
+    """Of the tasks that serve for judging alone."""
+    return list(_trained(data, families.FRESH_FILE))
+
+
 def named_task(name: str, data: str) -> Task:
     """One task."""
-    trained = _trained(data)
+    trained = {**_trained(data), **_trained(data, families.FRESH_FILE)}
     return families.task_of(name, trained[name]) if name in trained else named([name], data)[0]
 
 
 @cache
-def _trained(data: str) -> dict[str, list[dict[str, Any]]]:
-    """The six families that are trained on the spot, where their file lies beside the published data."""
-    return families.tables_of(Path(data))
+def _trained(data: str, file: str = families.FILE) -> dict[str, list[dict[str, Any]]]:
+    """The families that are trained on the spot, where their file lies beside the published data."""
+    return families.tables_of(Path(data), file)

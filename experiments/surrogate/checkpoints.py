@@ -45,6 +45,15 @@ def load(file: Path, pupil: Pupil) -> None:
             }
 
 
+def begin(file: Path, pupil: Pupil) -> None:
+    """The weights of a file that was shipped."""
+    weights, _ = unpack(file.read_bytes())
+    with torch.no_grad():
+        for place, (name, parameter) in enumerate(pupil.network.named_parameters()):
+            parameter.copy_(torch.from_numpy(weights[name].astype(np.float32)))
+            pupil.average[place].copy_(parameter)
+
+
 def ship(file: Path, network: Network, notes: dict[str, str]) -> None:
     """Half precision: what a tuner evaluates."""
     weights = {name: _array(p).astype(np.float16) for name, p in network.named_parameters()}

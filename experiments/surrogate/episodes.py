@@ -12,11 +12,13 @@ import torch
 from pool import EVEN, NEAR, RUNS, SLOTS, Pool
 from torch import Tensor
 
-from autobct.belief.surrogate.network import COST_EDGES, COST_UNIT, SCORE_EDGES, SCORE_UNIT
+from autobct.belief.surrogate.network import BEFORE, COST_BINS, COST_EDGES, COST_UNIT, SCORE_BINS, SCORE_EDGES, SCORE_UNIT
 
-CANDIDATES = 40
+CANDIDATES, LIKED = 40, 16
 Uniform = Callable[..., Tensor]
 """Shape -> uniforms for every task of a batch."""
+Look = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Runs, candidates, mask -> logits."""
 
 LOWEST, HIGHEST = 1e-3, 0.3  # a median run in ranges of scores
 _UNTOLD, _EMPTY = 0.5, 0.12
@@ -46,8 +48,12 @@ def squash(z: Tensor) -> Tensor:
     return torch.sign(z) * torch.log1p(z.abs())
 
 
-def lesson(task: Pool) -> Lesson:
-    """One lesson of each of B tasks."""
+def lesson(task: Pool, look: Look | None = None) -> Lesson:
+    """One lesson of each of B tasks.
+
+    look: what the pupil believes so far.  Some of the candidates are then those that it would train at, out of all
+    within reach: the best-looking of many is where an error matters most, and where it is most likely too hopeful.
+    """
     batch, points, device = len(task), task.score.shape[1], task.score.device
     uniform = lambda *shape: torch.rand(batch, *shape, device=device)  # noqa: E731
     order = torch.argsort(uniform(SLOTS), dim=1)
@@ -55,7 +61,6 @@ def lesson(task: Pool) -> Lesson:
     facts = task.facts.float().gather(1, order[:, :, None].expand(-1, -1, 5))
     grows = task.grows.float().gather(1, order)
     runs, count = _runs_of(task, uniform)
-    shown = _candidates_of(task, count, uniform)
     exists = torch.arange(RUNS, device=device)[None] < count[:, None]
     fails = task.fails.float().gather(1, runs)
     finished = exists & (fails < 0.5)
@@ -78,19 +83,31 @@ def lesson(task: Pool) -> Lesson:
              torch.where(exists, (log_cost - mean).clamp(-8, 8), 0.0) / COST_UNIT,
              finished.float(), (exists & ~finished).float(), zeros, zeros, zeros, zeros]  # fmt: skip
     rows = _rows(_taken(place, runs), facts, torch.stack(flags, dim=-1), context)
-    none = torch.zeros(batch, CANDIDATES, device=device)
-    asked = torch.stack([none] * 6 + [observed.expand(-1, CANDIDATES), none], dim=-1)
-    candidates = _rows(_taken(place, shown), facts, asked, context)
+
+    def candidates_at(which: Tensor, observed: Tensor) -> Tensor:
+        none = torch.zeros(which.shape, device=device)
+        asked = torch.stack([none] * 6 + [observed.expand(-1, which.shape[1]), none], dim=-1)
+        return _rows(_taken(place, which), facts, asked, context)
+
     special = torch.zeros(batch, 2, 8, device=device)
     special[:, 0, 5], special[:, 1, 4] = 1.0, 1.0
     heads = _rows(torch.stack([torch.zeros_like(guess), guess], dim=1), facts, special, context)
+    rows = torch.cat([heads, rows], dim=1)
     mask = torch.cat([torch.ones_like(has_guess), has_guess, exists], dim=1)
+    shown = _candidates_of(task, count, uniform)
+    if look is not None:
+        reach = _within_reach(task, count)
+        logits = look(rows, candidates_at(reach, torch.zeros_like(observed)), mask).float()
+        made = (reach[:, :, None] == torch.where(exists, runs, -1)[:, None]).any(dim=-1)
+        liked = _liking(logits, begun, uniform).masked_fill(made, -torch.inf).topk(LIKED, dim=1).indices
+        shown = torch.cat([reach.gather(1, liked), shown[:, LIKED:]], dim=1)
+    candidates = candidates_at(shown, observed)
     truth = torch.where(observed > 0.5, task.seen.gather(1, shown), task.score.gather(1, shown))
     cost = task.log_cost.gather(1, shown)
     before = torch.stack([(truth - task.score[:, :EVEN].mean(dim=1, keepdim=True)) / task.scale[:, None],
                           cost - task.c50[:, None]], dim=-1)  # fmt: skip
     return Lesson(
-        runs=torch.cat([heads, rows], dim=1),
+        runs=rows,
         mask=mask,
         candidates=candidates,
         score=_bin(squash((truth - best) / kappa), SCORE_EDGES),
@@ -116,6 +133,28 @@ def _candidates_of(task: Pool, count: Tensor, uniform: Uniform) -> Tensor:
     sort = uniform(CANDIDATES)
     near = torch.where(now > 0, near, even)
     return torch.where(sort < 0.15, made, torch.where(sort < 0.55, near, even))
+
+
+def _within_reach(task: Pool, count: Tensor) -> Tensor:
+    """All even points and all of the round.  (B, EVEN + NEAR)."""
+    now = task.rounds.long().gather(1, count.clamp_max(RUNS - 1)[:, None])
+    even = torch.arange(EVEN, device=now.device).expand(len(now), -1)
+    near = EVEN + (now - 1).clamp_min(0) * NEAR + torch.arange(NEAR, device=now.device)
+    return torch.cat([even, torch.where(now > 0, near, even[:, :NEAR])], dim=1)
+
+
+def _liking(logits: Tensor, begun: Tensor, uniform: Uniform) -> Tensor:
+    """How much each candidate looks like the next run: expected improvement less its price, or per price.  (B, C)."""
+    ends = torch.linspace(float(SCORE_EDGES[0]), float(SCORE_EDGES[-1]), SCORE_BINS + 1, device=logits.device)
+    middles = (ends[1:] + ends[:-1]) / 2.0
+    costs = torch.linspace(float(COST_EDGES[0]), float(COST_EDGES[-1]), COST_BINS + 1, device=logits.device)
+    score, cost, before = logits[..., :SCORE_BINS], logits[..., SCORE_BINS : SCORE_BINS + COST_BINS], logits[..., -BEFORE:]
+    improvement = score.softmax(dim=-1) @ torch.expm1(middles.clamp_min(0.0))
+    price = cost.softmax(dim=-1) @ torch.exp((costs[1:] + costs[:-1]) / 2.0)
+    ratio, gain = torch.log(improvement + 1e-4) - torch.log(price), torch.asinh(improvement - price)
+    first = 4.0 * (before[..., 0] - 0.02 * torch.exp(before[..., 1].clamp_max(8.0)))
+    key = torch.where(begun[:, None], torch.where(uniform(1) < 0.5, ratio, gain), first)
+    return key - 0.3 * torch.log(-torch.log(uniform(logits.shape[1]).clamp(1e-9, 1.0 - 1e-7)))
 
 
 def _context(

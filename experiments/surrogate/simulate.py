@@ -37,7 +37,7 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
     draw = Draw(tasks, torch.device(device), rng)
     kinds = kinds_of(draw)
     surface, cost, failing = Surface(draw, kinds), Cost(draw, kinds), Failing(draw, kinds)
-    noise, normals = draw.log_uniform(0.003, 0.6) * (draw.uniform() < 0.7), draw.normal(POINTS)
+    noise = Noise(draw)
     place = evenly(draw, kinds, EVEN)
     ends = torch.cumsum(torch.stack([1 + draw.one_of(10), *(1 + draw.one_of(8) for _ in range(ROUNDS - 1))], -1), -1)
     used = torch.zeros(tasks, POINTS, dtype=torch.bool, device=device)
@@ -46,7 +46,7 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
     lists = [_picked(draw, used, _liking(draw, kinds, place) + first, EVEN)]
     for number in range(1, ROUNDS + 1):
         score = surface(place)
-        seen = score + noise[:, None] * _spread(score) * normals[:, : place.shape[1]]
+        seen = noise(score)
         made = torch.zeros_like(used)
         for earlier in range(number):
             begin = 0 if earlier == 0 else ends[:, earlier - 1]
@@ -63,7 +63,7 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
     score, log_cost = surface(place), cost(place)
     order, rounds = _sequence(lists, ends)
     scale, c50 = yardsticks(score, log_cost, EVEN)
-    width = scale * torch.exp(3.5 * draw.uniform())
+    width = scale * torch.exp(5.0 * draw.uniform() ** 1.3)
     high = score.max(dim=1).values + (width - scale) * draw.uniform() ** 2
     facts = torch.stack([kinds.exists, kinds.whole, kinds.category, kinds.log, kinds.ratio / 6.0], dim=-1)
     shown = torch.where(kinds.category[:, None] > 0, place, 2.0 * place - 1.0) * kinds.exists[:, None]
@@ -72,7 +72,7 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
         facts=facts.half(),
         grows=cost.grows.half(),
         score=score,
-        seen=score + noise[:, None] * _spread(score) * normals,
+        seen=noise(score),
         log_cost=log_cost + draw.log_uniform(0.01, 0.35)[:, None] * draw.normal(POINTS),
         fails=failing(place).half(),
         order=order.short(),
@@ -87,6 +87,25 @@ def simulated(tasks: int, device: torch.device | str, rng: torch.Generator) -> P
     )
 
 
+class Noise:
+    """What a run shows besides the true score: more of it where scores are high or low, and now and then a mishap."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.size = (draw.log_uniform(0.003, 0.6) * (draw.uniform() < 0.7))[:, None]
+        self.tilt = (0.6 * draw.normal() * (draw.uniform() < 0.5))[:, None]
+        self.normals = draw.normal(POINTS)
+        chance = draw.log_uniform(0.005, 0.1) * (draw.uniform() < 0.1)
+        self.mishap = draw.uniform(POINTS) < chance[:, None]
+
+    def __call__(self, score: Tensor) -> Tensor:
+        """Scores as they are seen.  (T, P)."""
+        even, points = score[:, :EVEN], score.shape[1]
+        spread = even.std(dim=1, keepdim=True).clamp_min(1e-6)
+        away = ((score - even.mean(dim=1, keepdim=True)) / spread).clamp(-2.5, 2.5)
+        seen = score + self.size * spread * torch.exp(self.tilt * away) * self.normals[:, :points]
+        return torch.where(self.mishap[:, :points], torch.quantile(even, 0.05, dim=1, keepdim=True), seen)
+
+
 def _guess(draw: Draw, score: Tensor, fails: Tensor) -> tuple[Tensor, Tensor]:
     """The best of one to 32 even points, as somebody knows it who has tuned alike before; 1 where runs begin there."""
     share = draw.log_uniform(1.0, 32.0)[:, None] / EVEN
@@ -98,10 +117,6 @@ def _vaguely(draw: Draw, kinds: Kinds, place: Tensor) -> Tensor:
     """A guess that says nothing of some numbers, which then count as the centre.  (T, S)."""
     silent = draw.uniform(SLOTS) < 0.5 * draw.uniform()[:, None] + 0.25 * kinds.whole
     return torch.where(silent & (kinds.category < 0.5), 0.0, place)
-
-
-def _spread(score: Tensor) -> Tensor:
-    return score[:, :EVEN].std(dim=1, keepdim=True).clamp_min(1e-6)
 
 
 def _liking(draw: Draw, kinds: Kinds, place: Tensor) -> Tensor:

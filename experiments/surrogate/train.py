@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from benchmark_tasks import FOLDS
-from checkpoints import load, save, ship
+from checkpoints import begin, load, save, ship
 from episodes import lesson
 from live_models import BROAD, TWINS
 from model import BEFORE, COST_BINS, SCORE_BINS, Network
@@ -92,10 +92,13 @@ class Pupil:
         self.forward = (
             torch.compile(self.network, dynamic=False) if device.type == "cuda" and not EAGER else self.network
         )
+        self.looking = (
+            torch.compile(self.network, dynamic=False) if device.type == "cuda" and not EAGER else self.network
+        )
         self.rate = torch.tensor(_RATE, device=device)
         cuda = device.type == "cuda"
         self.optimiser = torch.optim.AdamW(
-            self.network.parameters(), lr=self.rate, weight_decay=0.01, betas=(0.9, 0.98), capturable=cuda
+            self.network.parameters(), lr=self.rate, weight_decay=0.01, betas=(0.9, 0.99), capturable=cuda
         )
         self.average = [p.detach().clone() for p in self.network.parameters()]
         self.running = torch.zeros(4, device=device)
@@ -111,8 +114,8 @@ class Pupil:
         self._learn()
 
     def _learn(self) -> None:
-        task = lesson(self.source.draw(BATCH))
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda"):
+        task = lesson(self.source.draw(BATCH), self._look)
+        with self._half():
             logits = self.forward(task.runs, task.candidates, task.mask, 2)
         parts = losses(logits, task)
         self.optimiser.zero_grad(set_to_none=True)
@@ -121,6 +124,14 @@ class Pupil:
         self.optimiser.step()
         torch._foreach_lerp_(self.average, list(self.network.parameters()), 1.0 - _DECAY)
         self.running.lerp_(parts.detach(), 0.01)
+
+    @torch.no_grad()
+    def _look(self, runs: Tensor, candidates: Tensor, mask: Tensor) -> Tensor:
+        with self._half():
+            return self.looking(runs, candidates, mask, 2)
+
+    def _half(self) -> torch.autocast:
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda")
 
     def capture(self) -> None:
         """The step as a graph."""
@@ -201,6 +212,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, nargs="*", default=[], help="files of tables.py and live.py")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", type=Path)
+    parser.add_argument("--start", type=Path, help="folder of shipped networks to begin from, without their optimiser")
     parser.add_argument("--seconds", type=float, default=500.0)
     parser.add_argument("--span", type=float, help="length of the whole schedule; --seconds if not given")
     parser.add_argument("--begun", type=float, default=0.0)
@@ -212,6 +224,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
     start = time.monotonic()
+    torch._dynamo.config.recompile_limit = 64  # two shapes of each network
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
     rng = torch.Generator(device=device).manual_seed(told.seed + int(told.begun))
@@ -228,6 +241,8 @@ def main() -> None:
         pupil = Pupil(name, source, device, settings)
         if told.resume is not None:
             load(told.resume / f"{name}.checkpoint", pupil)
+        if told.start is not None:
+            begin(told.start / f"{name}.surrogate", pupil)
         pupil.capture()
         pupils.append(pupil)
     span, steps, said = told.span or told.seconds, 0, 0.0

@@ -75,7 +75,7 @@ def tuned_with(slip: str, at: int, **keywords: object) -> autobct.Result:
             return score, cost
         return (1e15, cost) if slip == "score" else (score, 1e15)
 
-    return autobct.tune(train, SPACE, price=0.002, max_runs=20, **keywords)
+    return autobct.tune(train, SPACE, price=0.0005, max_runs=20, **keywords)
 
 
 @pytest.mark.parametrize("slip", ["score", "cost"])

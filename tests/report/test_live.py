@@ -63,7 +63,7 @@ def test_columns():
 def test_no_column_is_lost_on_a_narrow_terminal(width):
     screen = console(width=width, color_system=None)
     space = {"n_estimators": autobct.Int(1, 100), "max_depth": autobct.Int(2, 20), "rate": autobct.Float(0, 1)}
-    result = tuned(space, callbacks=[LiveTable(screen)], max_runs=2)
+    result = tuned(space, callbacks=[LiveTable(screen)], max_runs=2, price=0.0005)
     last = screen.file.getvalue().splitlines()[-(2 + 3 + 1) :]
     assert all(len(line) < width for line in last)
     (row,) = [line for line in last if line.lstrip().startswith("1 ")]

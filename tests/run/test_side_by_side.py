@@ -174,8 +174,9 @@ def test_a_stored_tuning_with_several_jobs_goes_on_after_a_crash(tmp_path: Path)
     result = autobct.tune(train, SPACE, **settings)
     assert len(result.history) > before
     assert result.n_jobs == 3
-    again = autobct.tune(crashing, SPACE, price=0.001, storage=tmp_path)
+    again = autobct.tune(crashing, SPACE, **settings)
     assert again.params == result.params  # nothing is left to run
+    assert len(again.history) == len(result.history)
     assert len(made) < 20
     lines = (tmp_path / "journal.jsonl").read_text().splitlines()
     told = [json.loads(line)["trial"] for line in lines if json.loads(line)["kind"] == "told"]

@@ -45,7 +45,7 @@ def test_it_is_the_total_effect_of_brute_force() -> None:
     """Two choices of three and two values: every pair of params, without any sampling."""
     space = {"a": autobct.Categorical(["x", "y", "z"]), "b": autobct.Categorical(["p", "q"])}
     scores = {"x": 0.2, "y": 0.5, "z": 0.55}
-    result = tuned(lambda params: (scores[params["a"]] + 0.1 * (params["b"] == "q"), 1.0), space)
+    result = tuned(lambda params: (scores[params["a"]] + 0.1 * (params["b"] == "q"), 1.0), space, price=1e-6)
     known = learned(result.problem, result.history)
     a, b = np.eye(3), np.eye(2)
     pairs = np.array([np.concatenate([one, two]) for one in a for two in b])

@@ -132,7 +132,7 @@ FOUR = Waiting(0.0, 4, 4, "compute")
 
 def test_with_several_jobs_a_run_has_to_gain_twice_as_much() -> None:
     found = list[tuple[bool, bool]]()
-    for price in np.geomspace(1e-3, 0.02, 12):
+    for price in np.geomspace(1e-3, 0.1, 16):
         tuner = Tuner(SQUARE, price=price)
         tuner.tell(ask_train(tuner), 0.6, 1.0)
         alone, beside = tuner.peek(), tuner.peek(None, FOUR)

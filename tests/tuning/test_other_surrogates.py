@@ -20,7 +20,7 @@ from autobct.tuning.model.other_surrogates import REALISED, layout_of
 from autobct.tuning.problem import problem_of
 from autobct.tuning.units.price import parse_price
 from autobct.tuning.units.ranges import shown
-from autobct.value.acquisition import expected_improvement, expected_price
+from autobct.value.acquisition import TRAINED, expected_improvement, expected_price
 from autobct.value.state import RunExpectation, run_price
 
 SPACE = {"rate": Float(1e-4, 1.0, log=True), "size": Int(8, 256, log=True), "kind": Categorical(["a", "b"])}
@@ -61,12 +61,13 @@ def test_after_one_run_gains_stay_within_the_range_that_is_assumed(unit: float) 
     assert second.gain.max() < 1.0  # in units of that range
 
 
-def test_values_are_the_mean_of_both_as_far_as_it_is_realised() -> None:
+def test_values_are_the_weighted_mean_of_both_as_far_as_it_is_realised() -> None:
     position = tuner_after(2).position()
     terms, state = position.problem.terms, position.state
     (second,) = state.others
     ensemble = expected_improvement(replace(state, others=(), realised=1.0), terms)
-    np.testing.assert_allclose(expected_improvement(state, terms), REALISED * (ensemble + second.gain) / 2, rtol=1e-12)
+    both = (1.0 - TRAINED) * ensemble + TRAINED * second.gain
+    np.testing.assert_allclose(expected_improvement(state, terms), REALISED * both, rtol=1e-12)
     np.testing.assert_allclose(
         expected_price(state, terms), np.sqrt(run_price(state, terms) * second.price(terms)), rtol=1e-12
     )
@@ -86,7 +87,8 @@ def test_of_any_number_of_surrogates_the_median_counts(monkeypatch: pytest.Monke
     fresh = np.setdiff1d(np.arange(state.size), [tuner.candidates.places[place] for place in tuner.memory.finished])
     two, three = expected_improvement(alone, terms), expected_improvement(state, terms)
     own = REALISED * expected_improvement(replace(alone, others=(), realised=1.0), terms)
-    every = np.stack([own, 2 * two - own, np.full_like(two, REALISED * 0.3)])
+    trained = (two - (1.0 - TRAINED) * own) / TRAINED
+    every = np.stack([own, trained, np.full_like(two, REALISED * 0.3)])
     np.testing.assert_allclose(three[fresh], np.median(every, axis=0)[fresh], rtol=1e-9, atol=1e-15)
     log_price = 2 * np.log(expected_price(alone, terms)) + math.log(0.02 + terms.overhead)
     np.testing.assert_allclose(expected_price(state, terms), np.exp(log_price / 3), rtol=1e-12)
@@ -220,14 +222,16 @@ def test_the_process_counts_runs_under_way_as_made() -> None:
     assert beside.gain[most] < 0.5 * alone.gain[most]
 
 
-def test_scores_that_are_all_alike_tell_the_process_nothing() -> None:
+def test_scores_that_are_all_alike_promise_the_process_nothing() -> None:
     tuner = Tuner(SPACE, price=1e-9, seed=3, score_range=(0, 1))
     for _ in range(9):
         train = tuner.ask()
         if not isinstance(train, Train):
             break
         tuner.tell(train, score=0.5, cost=1.0)
-    assert all(other.cost is not None for other in tuner.position().state.others)
+    *_, process = tuner.position().state.others
+    assert process.cost is None
+    assert not process.gain.any()
 
 
 def test_a_range_that_was_stated_in_other_units_is_not_shown() -> None:

@@ -51,11 +51,34 @@ def test_the_same_name_means_another_thing_in_another_model() -> None:
         {"learning_rate": Float(1e-4, 1, log=True)},  # of what?
         {"alpha": Float(0, 1), "gamma": Float(0, 1)},
         {"max_depth": Int(1, 20)},
-        {"C": Float(0.01, 100, log=True), "gamma": Float(1e-4, 10, log=True)},  # depends on the scale of the data
+        {"C": Float(0.01, 100, log=True)},  # a linear model: of data of which scale?
+        {"depth": Int(1, 12), "learning_rate": Float(1e-3, 1, log=True)},
+        {"cp": Float(1e-4, 0.1, log=True)},
     ],
 )
 def test_nothing_is_known_of_other_names(space: dict[str, Any]) -> None:
     assert usual_places(Space.of(space)) == ()
+
+
+def test_support_vector_machines() -> None:
+    """A kernel is as wide as the centre of the user's range has it, who knows the scale of the data, or wider."""
+    cost, wide = Float(1e-3, 1e3, log=True), Float(1e-3, 1e3, log=True)
+    kernels = Categorical(["linear", "radial"])
+    found = usual({"cost": cost, "gamma": wide, "kernel": kernels})
+    assert found == {"cost": pytest.approx(1.0), "gamma": pytest.approx(0.05), "kernel": "radial"}
+    narrow = usual({"svc__C": cost, "svc__gamma": Float(1e-6, 1e-1, log=True)})
+    assert narrow == {"svc__C": pytest.approx(1.0)}
+    assert usual({"C": cost, "gamma": Float(1.0, 10.0)})["gamma"] == pytest.approx(1.9)
+    assert usual({"C": cost, "gamma": Categorical(["scale", "auto"])}) == {"C": pytest.approx(1.0)}
+
+
+def test_single_trees_and_numbered_names() -> None:
+    tree = {"cp": Float(1e-4, 1, log=True), "minbucket": Int(1, 100), "minsplit": Int(2, 100), "maxdepth": Int(1, 30)}
+    assert usual(tree) == pytest.approx({"cp": 0.01, "minbucket": 7, "minsplit": 20, "maxdepth": 30})
+    layers = {"n_units_1": Int(8, 256), "n_units_2": Int(8, 256), "dropout_1": Float(0, 0.6)}
+    assert usual(layers) == pytest.approx({"dropout_1": 0.2})
+    catboost = {"depth": Int(2, 10), "learning_rate": Float(1e-3, 1, log=True), "l2_leaf_reg": Float(0.1, 30, log=True)}
+    assert usual(catboost) == pytest.approx({"depth": 6, "learning_rate": 0.1, "l2_leaf_reg": 1.0})
 
 
 def test_names_as_libraries_write_them() -> None:

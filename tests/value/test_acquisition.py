@@ -13,6 +13,7 @@ from autobct.belief.gaussian import Gaussian
 from autobct.belief.normal import upsilon
 from autobct.value.acquisition import (
     CHEAP,
+    TRAINED,
     Assessment,
     by_ei_per_cost,
     by_gittins_index,
@@ -196,7 +197,8 @@ def test_other_surrogates_count_as_much_as_the_belief() -> None:
         expected_improvement(three, terms), np.median([own, others[0].gain, others[1].gain], axis=0), rtol=1e-12
     )
     two = replace(state, others=others[:1])
-    np.testing.assert_allclose(expected_improvement(two, terms), (own + others[0].gain) / 2, rtol=1e-12)
+    both = (1.0 - TRAINED) * own + TRAINED * others[0].gain
+    np.testing.assert_allclose(expected_improvement(two, terms), both, rtol=1e-12)
     silent = replace(state, others=(*others, RunExpectation(np.zeros(2))))
     np.testing.assert_array_equal(expected_price(silent, terms), expected_price(three, terms))
     product = price * np.array([0.21 * 0.41, 0.11 * 0.91])

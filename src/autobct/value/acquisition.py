@@ -16,7 +16,7 @@ users see; the priority says only where.  Here are the pure rules; `tuning.decid
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,9 @@ from autobct.value.state import (
 
 CHEAP = 0.001
 """Score that counts besides the price of a run in `ei_per_cost`, in score ranges.  docs/decisions/deciding-time.md."""
+
+TRAINED = 0.8
+"""Of two expected improvements, the weight of the one that is not the belief's.  docs/decisions/surrogate.md."""
 
 _LEAST_MOVE = 1e-12  # below it a run says nothing
 
@@ -82,14 +85,20 @@ def surrogates_of(state: State) -> tuple[Predictive, ...]:
 def expected_improvement(state: State, terms: Terms) -> Array:
     """By how much one run is expected to raise the score of the model returned, chance of finishing included.
 
-    The median over all surrogates, which of two is their mean.  What is expected of the best of many candidates is too
-    much, as it is the best partly by error: only the share `state.realised` of it is counted on.
+    What is expected of the best of many candidates is too much, as it is the best partly by error: only the share
+    `state.realised` of it is counted on.
     """
-    found = [surrogate.improvement(terms) for surrogate in surrogates_of(state)]
-    improvement = found[0] if len(found) == 1 else np.median(found, axis=0)
+    improvement = _agreed([surrogate.improvement(terms) for surrogate in surrogates_of(state)])
     if state.kept.shape[-1]:
         improvement = state.realised * improvement
     return improvement if state.feasibility is None else np.asarray(state.feasibility * improvement)
+
+
+def _agreed(improvements: Sequence[Array]) -> Array:
+    """The median over surrogates, the belief's first; of two a mean in which the trained one weighs more."""
+    if len(improvements) == 2:
+        return np.asarray((1.0 - TRAINED) * improvements[0] + TRAINED * improvements[1])
+    return improvements[0] if len(improvements) == 1 else np.asarray(np.median(improvements, axis=0))
 
 
 def expected_price(state: State, terms: Terms) -> Array:

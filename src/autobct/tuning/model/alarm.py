@@ -9,8 +9,9 @@ k with weights 1 / (k (k + 1)), is a martingale of mean one for surprises of tha
 for smaller ones, such as the normal's; it ever exceeds 1 / a with a probability of at most a (Ville's inequality),
 whenever one looks and however many runs there are.
 
-Left out, as they say nothing of the model of finished runs: runs that failed; scores that diverged; and the first
-finished run, if no range was stated, because that run sets it.
+Left out, as they say nothing of the model of finished runs: runs that failed; costs after one that failed late, from
+which costs were learned, too; scores that diverged; and the first finished run, if no range was stated, because that
+run sets it.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ def surprise(before: Learned, run: Run) -> Surprise:
     no_score = learned_score is None or diverged or sets_score
     return Surprise(
         score=None if no_score else (float(learned_score or 0.0) - float(score.mean)) / _sd(score.var),
-        cost=None if run.score is None or sets_cost else (observed - float(cost.mean)) / _sd(cost.var),
+        cost=None if run.score is None or sets_cost or before.failed_late else (observed - float(cost.mean)) / _sd(cost.var),
         believed_score=float(to_scores(before, np.asarray(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
         stated=stated,

@@ -161,6 +161,7 @@ class Learned:
     evidence: where the scale of the score is learned too
     finished: number of runs that have
     measured: number of runs at each control and their mean, in model units, as learned; the best of very many
+    failed_late: whether costs were learned from failed runs, too, as they took longer than expected
     """
 
     problem: ScaledProblem
@@ -169,6 +170,7 @@ class Learned:
     evidence: Evidence | None = None
     finished: int = 0
     measured: Measured = field(default_factory=dict)
+    failed_late: bool = False
 
     @property
     def compression(self) -> Compression:

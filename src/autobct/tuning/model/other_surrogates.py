@@ -1,8 +1,8 @@
 """Surrogates besides the Gaussian posterior, and what they predict for a run at each candidate.
 
 The belief, an ensemble of surfaces or a Kalman filter, is kept in memory and looked ahead with; it joins them as
-`value.acquisition.BeliefPredictive`.  What counts is the median of the expected improvements, which of two is their
-mean, and the geometric mean of the expected costs.
+`value.acquisition.BeliefPredictive`.  What counts is the median of the expected improvements, of two a mean in which
+the network weighs four times as much as the belief, and the geometric mean of the expected costs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class NetworkSurrogate:
 class GaussianProcessSurrogate:
     """A Gaussian process of the score, which was trained on nothing: after some runs it sees when others hope in vain.
 
-    It has no say about costs.
+    It has no say about costs.  Where all scores are alike it expects nothing.
     """
 
     def posterior(
@@ -86,8 +86,10 @@ class GaussianProcessSurrogate:
     ) -> RunExpectation | None:
         """As every surrogate."""
         shown = _shown(problem, runs)
-        if shown is None or np.count_nonzero(shown.finished) < _ENOUGH or not shown.width:
+        if shown is None or np.count_nonzero(shown.finished) < _ENOUGH:
             return None
+        if not shown.width:
+            return RunExpectation(np.zeros(len(controls)))
         process, unit = process_of(shown)
         if pending:
             process = process.believing(np.stack(pending[-_LATEST:]))

@@ -68,7 +68,7 @@ def after(known: Learned, run: Run) -> Learned:
 def _after(known: Learned, run: Run, weigh: Weighing) -> Learned:
     problem, model = known.problem, known.problem.prior.model
     score, cost = score_learned(known, run), problem.cost_observed(run.cost)
-    evidence = None
+    evidence, late = None, False
     if problem.prior.ensemble is None:
         belief = model.observe(known.belief, run.control, score=score, cost=cost)
         if score is None:
@@ -76,18 +76,18 @@ def _after(known: Learned, run: Run, weigh: Weighing) -> Learned:
             belief = replace(belief, score=weak)
     else:
         of_score, of_cost, evidence = known.belief.score, known.belief.cost, known.evidence
-        if score is not None or _more_expensive(known, run):
+        late = score is None and _more_expensive(known, run)
+        if score is not None or late:
             of_cost = model.observe(known.belief, run.control, score=None, cost=cost).cost
         if score is not None:
             of_score, evidence = weigh(known, problem.prior.ensemble, run.control, score)
         belief = Belief(of_score, of_cost)
     if score is None:
-        return replace(known, belief=belief)
+        return replace(known, belief=belief, failed_late=known.failed_late or late)
     scores = _best({**known.scores, run.control.tobytes(): problem.score_observed(_score(run))})
     measured = _mean_of_runs(known.measured, run.control.tobytes(), score)
-    return Learned(
-        problem=problem, belief=belief, scores=scores, evidence=evidence, finished=known.finished + 1, measured=measured
-    )
+    finished = known.finished + 1
+    return replace(known, belief=belief, scores=scores, evidence=evidence, finished=finished, measured=measured)
 
 
 def _best(scores: dict[bytes, float]) -> dict[bytes, float]:

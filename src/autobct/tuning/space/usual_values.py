@@ -1,29 +1,40 @@
 """Usual values of well-known hyperparameters, by name: the defaults of common libraries.
 
 A name alone says little (`alpha` and `gamma` mean many things), so the names together first tell the kind of model.
-Sizes that mostly make runs expensive (trees, rounds, units) are left to the surrogate, which weighs their cost, and so
-are models whose usual values depend on the scale of the data, as support vector machines.
+Sizes that mostly make runs expensive (trees, rounds, units) are left to the surrogate, which weighs their cost.
 docs/decisions/usual-values.md says what this is worth.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from autobct.tuning.space.parameter import Categorical, Float, Int, Parameter, tuned, tuned_names
 from autobct.tuning.space.space import Space
 
-Usual = float | str
-"""A number; 0 and inf for none and unlimited; or a choice."""
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """The centre of the range, which suits the scale of the user's data, but no more than a limit."""
+
+    limit: float
+
+
+Usual = float | str | tuple[str, ...] | AtMost
+"""A number; 0 and inf for none and unlimited; a choice, by one of its names; or a limit."""
 
 _RATES = frozenset({"learning_rate", "learning_rate_init", "lr", "eta", "eta0", "shrinkage", "step_size"})
 _TREES = frozenset(
     {
         *("max_depth", "max_leaf_nodes", "num_leaves", "min_child_weight", "min_samples_leaf", "min_data_in_leaf"),
         *("min_child_samples", "min_node_size", "colsample_bytree", "colsample_bylevel", "feature_fraction"),
+        *("l2_leaf_reg", "random_strength", "bagging_temperature"),
     }
 )
+_RPART = frozenset({"cp", "maxdepth", "minbucket", "minsplit"})
 _FORESTS = frozenset({"n_estimators", "num_trees", "ntree", "max_features", "mtry", "sample_fraction", "max_samples"})
 _NETWORKS = frozenset(
     {
@@ -32,12 +43,15 @@ _NETWORKS = frozenset(
     }
 )
 _DESCENT = frozenset({"l1_ratio", "eta0", "power_t"})
+_MARGINS = frozenset({"c", "cost"})
+_NUMBER = re.compile(r"_?\d+$")  # n_units_1
 
 _INNER = 0.1  # how far from the end of its range a value is put that lies beyond it
 
 _BOOSTED: Mapping[str, Usual] = {
     **dict.fromkeys(_RATES, 0.1),
-    "max_depth": 6,
+    **dict.fromkeys(("max_depth", "depth"), 6),
+    "random_strength": 1,
     **dict.fromkeys(("max_leaf_nodes", "num_leaves"), 31),
     "min_child_weight": 1,
     **dict.fromkeys(("min_samples_leaf", "min_data_in_leaf", "min_child_samples"), 20),
@@ -61,10 +75,12 @@ _NETWORK: Mapping[str, Usual] = {
     **dict.fromkeys(("weight_decay", "alpha"), 1e-4),
     **dict.fromkeys(("dropout", "dropout_rate", "max_dropout"), 0.2),
     "momentum": 0.9,
-    "activation": "relu",
+    **dict.fromkeys(("activation", "activation_fn"), "relu"),
     "optimizer": "adam",
 }
 _WITH_MOMENTUM: Mapping[str, Usual] = {**_NETWORK, **dict.fromkeys(_RATES, 1e-2)}
+_TREE: Mapping[str, Usual] = {"cp": 0.01, "maxdepth": 30, "minbucket": 7, "minsplit": 20}
+_VECTORS: Mapping[str, Usual] = {**dict.fromkeys(_MARGINS, 1.0), "gamma": AtMost(0.05), "kernel": ("rbf", "radial")}
 _LINEAR: Mapping[str, Usual] = {"alpha": 1e-4, "l1_ratio": 0.15, "power_t": 0.5, **dict.fromkeys(_RATES, 1e-2)}
 
 
@@ -72,14 +88,15 @@ def usual_places(space: Space) -> tuple[tuple[int, float], ...]:
     """(parameter, place) of those with a usual value: the parameter's position among those tuned, and its coordinate
     in [0, 1] or the position of its choice."""
     pairs = zip(tuned_names(space.names, space.parameters), tuned(space.parameters), strict=True)
-    known = _values_for({_plain(name) for name in space.names})
-    found = ((which, _place(p, _plain(name), known.get(_plain(name)))) for which, (name, p) in enumerate(pairs))
+    known = _values_for({plain for name in space.names for plain in _plain(name)})
+    found = ((which, _place(p, _plain(name), known)) for which, (name, p) in enumerate(pairs))
     return tuple((which, place) for which, place in found if place is not None)
 
 
-def _plain(name: str) -> str:
-    """`clf__learning-rate` -> `learning_rate`."""
-    return name.rsplit("__", 1)[-1].lower().replace("-", "_").replace(".", "_")
+def _plain(name: str) -> tuple[str, str]:
+    """`clf__learning-rate` -> `learning_rate`, with and without a number at its end."""
+    plain = name.rsplit("__", 1)[-1].lower().replace("-", "_").replace(".", "_")
+    return plain, _NUMBER.sub("", plain)
 
 
 def _values_for(names: Collection[str]) -> Mapping[str, Usual]:
@@ -91,34 +108,49 @@ def _values_for(names: Collection[str]) -> Mapping[str, Usual]:
         return _BOOSTED
     if there & _TREES and there & _FORESTS:
         return _FOREST
+    if len(there & _RPART) > 1:
+        return _TREE
+    if there & _MARGINS and "gamma" in there:
+        return _VECTORS
     return _LINEAR if "alpha" in there and there & _DESCENT else {}
 
 
-def _place(parameter: Parameter, name: str, usual: Usual | None) -> float | None:
+def _place(parameter: Parameter, names: tuple[str, str], known: Mapping[str, Usual]) -> float | None:
     """Where the usual value lies in a parameter's range; None if it has none, or does not lie there.
 
     A rate beyond its range is of another kind of training; of other values what is nearest is still a good place.
     """
-    if usual is None:
+    name = next((name for name in names if name in known), "")
+    if not name:
         return None
+    usual = known[name]
     if isinstance(parameter, Categorical):
-        return _choice(parameter, usual)
-    if isinstance(usual, str):
+        return None if isinstance(usual, AtMost) else _choice(parameter, usual)
+    if isinstance(usual, AtMost):
+        limit = _in_range(parameter, name, usual.limit)
+        return limit if limit is not None and limit < 0.5 else None
+    if isinstance(usual, str | tuple):
         return None
-    if parameter.low <= usual <= parameter.high:
-        return _coordinate(parameter, usual)
+    return _in_range(parameter, name, usual)
+
+
+def _in_range(parameter: Float | Int, name: str, value: float) -> float | None:
+    """The coordinate of a value, near the end of the range that it is beyond."""
+    if parameter.low <= value <= parameter.high:
+        return _coordinate(parameter, value)
     if name in _RATES:
         return None
-    if math.isinf(usual):
+    if math.isinf(value):
         return 1.0
-    return _INNER if usual < parameter.low else 1.0 - _INNER
+    return _INNER if value < parameter.low else 1.0 - _INNER
 
 
-def _choice(parameter: Categorical, usual: Usual) -> float | None:
+def _choice(parameter: Categorical, usual: float | str | tuple[str, ...]) -> float | None:
     """The position of the choice that has this name, or is this number."""
+    wanted = usual if isinstance(usual, tuple) else (usual,)
     for position, choice in enumerate(parameter.choices):
         plain = isinstance(choice, str | int | float) and not isinstance(choice, bool)
-        if plain and (choice.lower() if isinstance(choice, str) else choice) == usual:
+        if plain and (choice.lower() if isinstance(choice, str) else choice) in wanted:
             return float(position)
     return None
 
