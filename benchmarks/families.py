@@ -3,10 +3,11 @@
     python benchmarks/families.py train --out FOLDER [--seconds 520] [--workers 14] [--fresh]
     python benchmarks/families.py play --out FOLDER [--seeds 3]
 
---fresh trains the families of fresh_models.py, which serve for judging alone.  `train` fits six scikit-learn models to three data sets that need no download, at configurations of Sobol's sequence,
+`train` fits six scikit-learn models to three data sets that need no download, at configurations of Sobol's sequence,
 and writes score and processor seconds of each, one JSON line per training; it can be stopped at any moment and goes
-on where it was.  `play` makes a surface of each table (a Gaussian process of score and log cost) and lets the default
-tuner play it as benchmarks/tasks.py has it.
+on where it was.  With --fresh it fits the models of fresh_models.py instead, which serve for judging.  `play` makes a
+surface of each table (a Gaussian process of score and log cost) and lets the default tuner play it as
+benchmarks/tasks.py has it.
 """
 
 from __future__ import annotations
@@ -140,7 +141,9 @@ def trained(job: tuple[str, str, int]) -> dict[str, Any]:
     scores, seconds = [], 0.0
     stratified = None if np.issubdtype(classes.dtype, np.floating) else classes
     for seed in range(2):
-        x, x_test, y, y_test = train_test_split(features, classes, test_size=0.4, stratify=stratified, random_state=seed)
+        x, x_test, y, y_test = train_test_split(
+            features, classes, test_size=0.4, stratify=stratified, random_state=seed
+        )
         start = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,8 +1,8 @@
 """Models and data of families that serve for judging: no network has learned from them.
 
 Spaces and names are those that users of the libraries write: LightGBM, XGBoost, CatBoost, R's rpart, ranger and
-e1071, scikit-learn's models with two to four parameters, and networks as in tabular benchmarks.  `families.py train --fresh`
-trains them; the three boosting libraries are needed for that alone (pip install 'autobct[fresh]').
+e1071, scikit-learn's models with two to four parameters, and networks as in tabular benchmarks.  `families.py train
+--fresh` trains them; the three boosting libraries are needed for that alone (pip install 'autobct[fresh]').
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     python benchmarks/left_out.py --data FOLDER [--each 8] [--seeds 1] [--settings '[{}, {"told": false}]'] [--fresh]
 
-FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  With --fresh it is the nine families of
-fresh_models.py (fresh_families.jsonl there), which no network has learned from: they are played with the shipped one.  --weights is the folder of the
-networks of the four folds (experiments/surrogate/weights).  Settings are those of `autobct.Tuner`, e.g.
-{"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores, "names": "hidden" what is
-usual by the names of parameters, "names": "mirrored" takes its opposite, and {"peer": "logei-2"} plays one of the peers
-of peer_list.py that stop by themselves.
+FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  --weights is the folder of the
+networks of the four folds (experiments/surrogate/weights).  With --fresh it is the families of fresh_models.py, from
+fresh_families.jsonl in FOLDER: no network has learned from them, and the shipped one plays.  Settings are those of
+`autobct.Tuner`, e.g. {"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores,
+"names": "hidden" what is usual by the names of parameters, "names": "mirrored" takes its opposite, and
+{"peer": "logei-2"} plays one of the peers of peer_list.py that stop by themselves.
 """
 
 from __future__ import annotations
@@ -118,7 +118,11 @@ def main() -> None:
     from benchmark_tasks import FOLDS
 
     tasks = chosen_tasks(asked.data, asked.each, fresh=asked.fresh)
-    variants, begin, folds = json.loads(asked.settings), time.monotonic(), {"all": tuple(tasks)} if asked.fresh else FOLDS
+    variants, begin, folds = (
+        json.loads(asked.settings),
+        time.monotonic(),
+        {"all": tuple(tasks)} if asked.fresh else FOLDS,
+    )
     for settings in variants if isinstance(variants, list) else [variants]:
         jobs = [
             (name, asked.data, str(asked.weights / f"{fold}.surrogate"), settings, level, seed)

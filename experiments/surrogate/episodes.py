@@ -12,7 +12,15 @@ import torch
 from pool import EVEN, NEAR, RUNS, SLOTS, Pool
 from torch import Tensor
 
-from autobct.belief.surrogate.network import BEFORE, COST_BINS, COST_EDGES, COST_UNIT, SCORE_BINS, SCORE_EDGES, SCORE_UNIT
+from autobct.belief.surrogate.network import (
+    BEFORE,
+    COST_BINS,
+    COST_EDGES,
+    COST_UNIT,
+    SCORE_BINS,
+    SCORE_EDGES,
+    SCORE_UNIT,
+)
 
 CANDIDATES, LIKED = 40, 16
 Uniform = Callable[..., Tensor]
@@ -148,7 +156,7 @@ def _liking(logits: Tensor, begun: Tensor, uniform: Uniform) -> Tensor:
     ends = torch.linspace(float(SCORE_EDGES[0]), float(SCORE_EDGES[-1]), SCORE_BINS + 1, device=logits.device)
     middles = (ends[1:] + ends[:-1]) / 2.0
     costs = torch.linspace(float(COST_EDGES[0]), float(COST_EDGES[-1]), COST_BINS + 1, device=logits.device)
-    score, cost, before = logits[..., :SCORE_BINS], logits[..., SCORE_BINS : SCORE_BINS + COST_BINS], logits[..., -BEFORE:]
+    score, cost, before = logits[..., :SCORE_BINS], logits[..., SCORE_BINS : -BEFORE - 1], logits[..., -BEFORE:]
     improvement = score.softmax(dim=-1) @ torch.expm1(middles.clamp_min(0.0))
     price = cost.softmax(dim=-1) @ torch.exp((costs[1:] + costs[:-1]) / 2.0)
     ratio, gain = torch.log(improvement + 1e-4) - torch.log(price), torch.asinh(improvement - price)

@@ -137,10 +137,11 @@ def surprise(before: Learned, run: Run) -> Surprise:
     observed = float(model.cost_model.to_observation(np.asarray(problem.cost_observed(run.cost))))
     stated = ranges_stated(problem)
     sets_score, sets_cost = (before.finished == 0 and not known for known in stated)
+    no_cost = run.score is None or sets_cost or before.failed_late
     no_score = learned_score is None or diverged or sets_score
     return Surprise(
         score=None if no_score else (float(learned_score or 0.0) - float(score.mean)) / _sd(score.var),
-        cost=None if run.score is None or sets_cost or before.failed_late else (observed - float(cost.mean)) / _sd(cost.var),
+        cost=None if no_cost else (observed - float(cost.mean)) / _sd(cost.var),
         believed_score=float(to_scores(before, np.asarray(score.mean))),
         believed_cost=float(problem.cost_scale.to_raw(float(model.cost_model.from_observation(cost.mean)))),
         stated=stated,
