@@ -63,7 +63,7 @@ def ship(file: Path, network: Network, notes: dict[str, str]) -> None:
 def shipped(file: Path) -> Network:
     """The network of a file that was shipped, to be judged in torch."""
     weights, notes = unpack(file.read_bytes())
-    network = Network(**{key: int(notes[key]) for key in ("width", "layers", "heads", "hidden")})
+    network = Network(**{key: int(notes[key]) for key in ("width", "narrow", "layers")})
     network.load_state_dict({name: torch.from_numpy(array.astype(np.float32)) for name, array in weights.items()})
     return network.eval()
 

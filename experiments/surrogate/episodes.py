@@ -9,41 +9,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from model import Rows
 from pool import EVEN, NEAR, RUNS, SLOTS, Pool
 from torch import Tensor
 
-from autobct.belief.surrogate.network import (
-    BEFORE,
-    COST_BINS,
-    COST_EDGES,
-    COST_UNIT,
-    SCORE_BINS,
-    SCORE_EDGES,
-    SCORE_UNIT,
-)
+from autobct.belief.surrogate.network import COST_EDGES, COST_UNIT, SCORE_EDGES, SCORE_UNIT
 
-CANDIDATES, LIKED = 40, 16
+CANDIDATES = 40
 Uniform = Callable[..., Tensor]
 """Shape -> uniforms for every task of a batch."""
-Look = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Runs, candidates, mask -> logits."""
 
 LOWEST, HIGHEST = 1e-3, 0.3  # a median run in ranges of scores
 _UNTOLD, _EMPTY = 0.5, 0.12
+_EARLY = 2.2  # the higher, the fewer runs most lessons have
 _SAID, _OTHERWISE = 0.85, 0.12  # how often a guess is known, where the runs begin with it and elsewhere
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """runs: (B, N, INPUTS),  mask: (B, N),  candidates: (B, C, INPUTS); what is to be predicted, (B, C) each.
+    """rows: context, guess, runs and candidates; what is to be predicted, (B, C) each.
 
     score: bin of g;  cost: bin of log cost;  fails: 0 or 1;  before: (B, C, 2) standardised score and log cost
     begun: (B,) whether there is a finished run
     """
 
-    runs: Tensor
-    mask: Tensor
-    candidates: Tensor
+    rows: Rows
     score: Tensor
     cost: Tensor
     fails: Tensor
@@ -56,20 +46,17 @@ def squash(z: Tensor) -> Tensor:
     return torch.sign(z) * torch.log1p(z.abs())
 
 
-def lesson(task: Pool, look: Look | None = None) -> Lesson:
-    """One lesson of each of B tasks.
+def lesson(task: Pool, features: int = SLOTS, after: tuple[int, int] = (0, RUNS)) -> Lesson:
+    """One lesson of each of B tasks, none of which has more than so many coordinates.
 
-    look: what the pupil believes so far.  Some of the candidates are then those that it would train at, out of all
-    within reach: the best-looking of many is where an error matters most, and where it is most likely too hopeful.
+    after: more than so many runs, unless it is 0, and at most so many
     """
-    batch, points, device = len(task), task.score.shape[1], task.score.device
+    batch, device = len(task), task.score.device
     uniform = lambda *shape: torch.rand(batch, *shape, device=device)  # noqa: E731
-    order = torch.argsort(uniform(SLOTS), dim=1)
-    place = task.place.float().gather(2, order[:, None].expand(-1, points, -1))
+    order = torch.argsort(uniform(SLOTS) - 2.0 * task.facts[:, :, 0].float(), dim=1)[:, :features]
     facts = task.facts.float().gather(1, order[:, :, None].expand(-1, -1, 5))
-    grows = task.grows.float().gather(1, order)
-    runs, count = _runs_of(task, uniform)
-    exists = torch.arange(RUNS, device=device)[None] < count[:, None]
+    runs, count = _runs_of(task, uniform, after)
+    exists = torch.arange(after[1], device=device)[None] < count[:, None]
     fails = task.fails.float().gather(1, runs)
     finished = exists & (fails < 0.5)
     begun = finished.any(dim=1)
@@ -82,42 +69,36 @@ def lesson(task: Pool, look: Look | None = None) -> Lesson:
     level = LOWEST * (HIGHEST / LOWEST) ** uniform(1)
     kappa = level * task.scale[:, None] * torch.exp((mean - task.c50[:, None]).clamp(-8.0, 8.0))
     context = _context(task, facts, uniform, begun, count, best, kappa)
-    grows_known = _known_growth(grows, uniform)
-    facts = torch.cat([facts, grows_known[:, :, None]], dim=-1)
     observed = (uniform(1) < 0.4).float()
-    guess, has_guess = _guess(task, place, order, uniform)
-    zeros = torch.zeros(batch, RUNS, device=device)
+    guess, has_guess = _guess(task, uniform)
+    zeros = torch.zeros(batch, after[1], device=device)
     flags = [torch.where(finished, squash((seen - best) / kappa), 0.0) / SCORE_UNIT,
              torch.where(exists, (log_cost - mean).clamp(-8, 8), 0.0) / COST_UNIT,
              finished.float(), (exists & ~finished).float(), zeros, zeros, zeros, zeros]  # fmt: skip
-    rows = _rows(_taken(place, runs), facts, torch.stack(flags, dim=-1), context)
-
-    def candidates_at(which: Tensor, observed: Tensor) -> Tensor:
-        none = torch.zeros(which.shape, device=device)
-        asked = torch.stack([none] * 6 + [observed.expand(-1, which.shape[1]), none], dim=-1)
-        return _rows(_taken(place, which), facts, asked, context)
-
     special = torch.zeros(batch, 2, 8, device=device)
     special[:, 0, 5], special[:, 1, 4] = 1.0, 1.0
-    heads = _rows(torch.stack([torch.zeros_like(guess), guess], dim=1), facts, special, context)
-    rows = torch.cat([heads, rows], dim=1)
-    mask = torch.cat([torch.ones_like(has_guess), has_guess, exists], dim=1)
     shown = _candidates_of(task, count, uniform)
-    if look is not None:
-        reach = _within_reach(task, count)
-        logits = look(rows, candidates_at(reach, torch.zeros_like(observed)), mask).float()
-        made = (reach[:, :, None] == torch.where(exists, runs, -1)[:, None]).any(dim=-1)
-        liked = _liking(logits, begun, uniform).masked_fill(made, -torch.inf).topk(LIKED, dim=1).indices
-        shown = torch.cat([reach.gather(1, liked), shown[:, LIKED:]], dim=1)
-    candidates = candidates_at(shown, observed)
+    asked = torch.zeros(batch, CANDIDATES, 8, device=device)
+    asked[:, :, 6] = observed
+    outcome = torch.cat([special, torch.stack(flags, dim=-1), asked], dim=1)
+    points = torch.cat([runs, shown], dim=1)
+    place = task.place.float().gather(1, points[:, :, None].expand(-1, -1, SLOTS))
+    place = torch.cat([torch.zeros_like(guess)[:, None], guess[:, None], place], dim=1)
+    place = place.gather(2, order[:, None].expand(-1, place.shape[1], -1))
+    grows = _known_growth(task.grows.float().gather(1, order), uniform)
+    rows = Rows(
+        place=place,
+        whole=torch.cat([outcome, context[:, None].expand(-1, place.shape[1], -1)], dim=-1),
+        facts=torch.cat([facts[:, :, 1:], grows[:, :, None]], dim=-1),
+        exists=facts[:, :, 0],
+        mask=torch.cat([torch.ones_like(has_guess), has_guess, exists], dim=1),
+    )
     truth = torch.where(observed > 0.5, task.seen.gather(1, shown), task.score.gather(1, shown))
     cost = task.log_cost.gather(1, shown)
     before = torch.stack([(truth - task.score[:, :EVEN].mean(dim=1, keepdim=True)) / task.scale[:, None],
                           cost - task.c50[:, None]], dim=-1)  # fmt: skip
     return Lesson(
-        runs=rows,
-        mask=mask,
-        candidates=candidates,
+        rows=rows,
         score=_bin(squash((truth - best) / kappa), SCORE_EDGES),
         cost=_bin(cost - mean, COST_EDGES),
         fails=task.fails.float().gather(1, shown),
@@ -126,10 +107,12 @@ def lesson(task: Pool, look: Look | None = None) -> Lesson:
     )
 
 
-def _runs_of(task: Pool, uniform: Uniform) -> tuple[Tensor, Tensor]:
-    """The first so many runs of each task, few more often than many.  (B, RUNS), (B,)."""
-    count = 1 + (uniform(1)[:, 0] ** 2.2 * RUNS).long().clamp_max(RUNS - 1)
-    return task.order.long(), torch.where(uniform(1)[:, 0] < _EMPTY, 0, count)
+def _runs_of(task: Pool, uniform: Uniform, after: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    """The first so many runs of each task, few more often than many.  (B, most), (B,)."""
+    low, high = ((ends / RUNS) ** (1.0 / _EARLY) for ends in after)
+    count = 1 + ((low + (high - low) * uniform(1)[:, 0]) ** _EARLY * RUNS).long().clamp_max(after[1] - 1)
+    empty = _EMPTY / (_EMPTY + (1.0 - _EMPTY) * high) if after[0] == 0 else 0.0
+    return task.order[:, : after[1]].long(), torch.where(uniform(1)[:, 0] < empty, 0, count)
 
 
 def _candidates_of(task: Pool, count: Tensor, uniform: Uniform) -> Tensor:
@@ -141,28 +124,6 @@ def _candidates_of(task: Pool, count: Tensor, uniform: Uniform) -> Tensor:
     sort = uniform(CANDIDATES)
     near = torch.where(now > 0, near, even)
     return torch.where(sort < 0.15, made, torch.where(sort < 0.55, near, even))
-
-
-def _within_reach(task: Pool, count: Tensor) -> Tensor:
-    """All even points and all of the round.  (B, EVEN + NEAR)."""
-    now = task.rounds.long().gather(1, count.clamp_max(RUNS - 1)[:, None])
-    even = torch.arange(EVEN, device=now.device).expand(len(now), -1)
-    near = EVEN + (now - 1).clamp_min(0) * NEAR + torch.arange(NEAR, device=now.device)
-    return torch.cat([even, torch.where(now > 0, near, even[:, :NEAR])], dim=1)
-
-
-def _liking(logits: Tensor, begun: Tensor, uniform: Uniform) -> Tensor:
-    """How much each candidate looks like the next run: expected improvement less its price, or per price.  (B, C)."""
-    ends = torch.linspace(float(SCORE_EDGES[0]), float(SCORE_EDGES[-1]), SCORE_BINS + 1, device=logits.device)
-    middles = (ends[1:] + ends[:-1]) / 2.0
-    costs = torch.linspace(float(COST_EDGES[0]), float(COST_EDGES[-1]), COST_BINS + 1, device=logits.device)
-    score, cost, before = logits[..., :SCORE_BINS], logits[..., SCORE_BINS : -BEFORE - 1], logits[..., -BEFORE:]
-    improvement = score.softmax(dim=-1) @ torch.expm1(middles.clamp_min(0.0))
-    price = cost.softmax(dim=-1) @ torch.exp((costs[1:] + costs[:-1]) / 2.0)
-    ratio, gain = torch.log(improvement + 1e-4) - torch.log(price), torch.asinh(improvement - price)
-    first = 4.0 * (before[..., 0] - 0.02 * torch.exp(before[..., 1].clamp_max(8.0)))
-    key = torch.where(begun[:, None], torch.where(uniform(1) < 0.5, ratio, gain), first)
-    return key - 0.3 * torch.log(-torch.log(uniform(logits.shape[1]).clamp(1e-9, 1.0 - 1e-7)))
 
 
 def _context(
@@ -184,32 +145,20 @@ def _context(
 
 
 def _known_growth(grows: Tensor, uniform: Uniform) -> Tensor:
-    """1 where a user says that the cost increases with a parameter: seldom said, and mostly true.  (B, S)."""
-    true = (grows > 0.3) & (uniform(SLOTS) < 0.6)
-    wrong = (grows.abs() > 0) & (uniform(SLOTS) < 0.05)
+    """1 where a user says that the cost increases with a parameter: seldom said, and mostly true.  (B, F)."""
+    true = (grows > 0.3) & (uniform(grows.shape[1]) < 0.6)
+    wrong = (grows.abs() > 0) & (uniform(grows.shape[1]) < 0.05)
     return ((true | wrong) & (uniform(1) < 0.15)).float()
 
 
-def _guess(task: Pool, place: Tensor, order: Tensor, uniform: Uniform) -> tuple[Tensor, Tensor]:
+def _guess(task: Pool, uniform: Uniform) -> tuple[Tensor, Tensor]:
     """A setting held to be good, where the runs began or elsewhere, and whether there is one.  (B, S), (B, 1)."""
     points = task.score.shape[1]
     ranks = task.score.argsort(dim=1, descending=True)
     far = (points * uniform(1) ** torch.where(uniform(1) < 0.15, 1.0, 3.0)).long().clamp_max(points - 1)
-    other = place.gather(1, ranks.gather(1, far)[:, :, None].expand(-1, -1, SLOTS))[:, 0]
+    other = task.place.float().gather(1, ranks.gather(1, far)[:, :, None].expand(-1, -1, SLOTS))[:, 0]
     began = task.guessed[:, None] > 0.5
-    guess = torch.where(began, task.guess.float().gather(1, order), other)
-    return guess, uniform(1) < torch.where(began, _SAID, _OTHERWISE)
-
-
-def _taken(place: Tensor, which: Tensor) -> Tensor:
-    return place.gather(1, which[:, :, None].expand(-1, -1, SLOTS))
-
-
-def _rows(place: Tensor, facts: Tensor, flags: Tensor, context: Tensor) -> Tensor:
-    """(B, n, INPUTS)."""
-    count = place.shape[1]
-    slots = torch.cat([place[:, :, :, None], facts[:, None].expand(-1, count, -1, -1)], dim=-1).flatten(2)
-    return torch.cat([slots, flags, context[:, None].expand(-1, count, -1)], dim=-1)
+    return torch.where(began, task.guess.float(), other), uniform(1) < torch.where(began, _SAID, _OTHERWISE)
 
 
 def _bin(values: Tensor, edges: object) -> Tensor:

@@ -13,10 +13,12 @@ from pathlib import Path
 import torch
 from benchmark_tasks import FOLDS
 from checkpoints import shipped
-from model import COST_BINS, SCORE_BINS, Network
+from model import Network
 from tables import FAMILIES
 from torch import Tensor, nn
 from train import judged, real_tasks
+
+from autobct.belief.surrogate.network import COST_BINS, SCORE_BINS
 
 
 class Together(nn.Module):

@@ -35,7 +35,7 @@ from autobct import Categorical, Float, Int
 
 _PATIENCE = 40.0  # seconds for a piece
 _SLOWEST = 0.12  # seconds a training, on average over the first ones
-_NO_PROBABILITIES = ("hyperplane", "adaboost", "svc", "sgd", "labels")
+_NO_PROBABILITIES = ("hyperplane", "adaboost", "svc", "sgd", "labels", "features", "aggressive", "bagged")
 
 
 def narrowed(rng: np.random.Generator, spec: tuple[Any, ...]) -> Any:

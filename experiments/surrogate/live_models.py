@@ -63,13 +63,47 @@ BROAD: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
                "kernel": (["rbf", "knn"],), "max_iter": (Int, 1, 40, Log)},
     "robust": {"n_estimators": (Int, 2, 80, Log), "learning_rate": (Float, 1e-3, 2.0, Log), "max_depth": (Int, 1, 6),
                "subsample": (Float, 0.1, 1.0), "alpha": (Float, 0.3, 0.99), "max_features": (Float, 0.1, 1.0)},
+    "features": {"n_components": (Int, 2, 300, Log), "gamma": (Float, 1e-5, 10.0, Log), "alpha": (Float, 1e-6, 1e4, Log),
+                 "degree": (Int, 1, 2)},
+    "huber": {"epsilon": (Float, 1.0, 6.0), "alpha": (Float, 1e-6, 1e3, Log), "max_iter": (Int, 1, 150, Log),
+              "degree": (Int, 1, 2), "components": (Int, 1, 10)},
+    "linear_svr": {"C": (Float, 1e-4, 1e3, Log), "epsilon": (Float, 1e-3, 3.0, Log), "max_iter": (Int, 2, 400, Log),
+                   "degree": (Int, 1, 2), "loss": (["epsilon_insensitive", "squared_epsilon_insensitive"],)},
+    "selected": {"percentile": (Int, 2, 100), "n_neighbors": (Int, 1, 80, Log), "p": (Float, 1.0, 4.0),
+                 "weights": (["uniform", "distance"],)},
+    "quadratic": {"reg_param": (Float, 0.0, 1.0), "components": (Int, 1, 20), "tol": (Float, 1e-6, 1e-1, Log)},
+    "kernel_pca": {"n_components": (Int, 1, 60, Log), "gamma": (Float, 1e-5, 10.0, Log), "C": (Float, 1e-5, 1e5, Log),
+                   "kernel": (["rbf", "sigmoid", "cosine", "poly"],)},
+    "bins": {"n_bins": (Int, 2, 40, Log), "alpha": (Float, 1e-4, 1e3, Log), "strategy": (["uniform", "quantile"],),
+             "percentile": (Int, 5, 100)},
+    "extra_trees": {"n_estimators": (Int, 2, 60, Log), "max_depth": (Int, 1, 25), "max_features": (Float, 0.05, 1.0),
+                    "min_samples_split": (Int, 2, 120, Log), "ccp_alpha": (Float, 1e-6, 1.0, Log)},
+    "histogram": {"max_iter": (Int, 2, 80, Log), "learning_rate": (Float, 1e-3, 1.5, Log), "max_depth": (Int, 1, 12),
+                  "min_samples_leaf": (Int, 1, 100, Log), "l2_regularization": (Float, 1e-6, 1e3, Log),
+                  "max_bins": (Int, 2, 255, Log)},
+    "perceptrons": {"units": (Int, 2, 128, Log), "layers": (Int, 1, 3), "learning_rate_init": (Float, 1e-5, 1.0, Log),
+                    "momentum": (Float, 0.0, 0.99), "batch_size": (Int, 8, 128, Log), "max_iter": (Int, 2, 40, Log),
+                    "alpha": (Float, 1e-7, 10.0, Log)},
+    "aggressive": {"C": (Float, 1e-6, 1e2, Log), "max_iter": (Int, 1, 60, Log), "components": (Int, 1, 20),
+                   "average": ([True, False],)},
+    "embedded": {"n_estimators": (Int, 2, 80, Log), "max_depth": (Int, 1, 8), "min_samples_leaf": (Int, 1, 60, Log),
+                 "C": (Float, 1e-4, 1e4, Log)},
+    "bagged": {"n_estimators": (Int, 2, 30, Log), "max_samples": (Float, 0.02, 1.0), "C": (Float, 1e-6, 1e3, Log),
+               "max_features": (Float, 0.1, 1.0)},
+    "descent_line": {"alpha": (Float, 1e-8, 10.0, Log), "eta0": (Float, 1e-5, 3.0, Log), "power_t": (Float, 0.0, 1.0),
+                     "max_iter": (Int, 1, 80, Log), "l1_ratio": (Float, 0.0, 1.0), "epsilon": (Float, 1e-3, 3.0, Log),
+                     "loss": (["squared_error", "huber", "epsilon_insensitive"],)},
 }  # fmt: skip
 """Widest interval of every parameter.  New ones come last: files say a kind by its number."""
 TWINS = {
-    "svc": "svm", "knn": "neighbours", "sgd": "linear", "forest": "forest", "hist": "boosting", "mlp": "network"
+    "svc": ("svm", "svc", "rbf"), "knn": ("neighbours",), "selected": ("neighbours",), "sgd": ("linear", "sgd"),
+    "forest": ("forest", "rf", "ranger"), "hist": ("boosting", "lightgbm"), "gradient": ("xgboost",),
+    "mlp": ("network", "fcnet"), "descent": ("sgdnet",), "descent2": ("sgdnet",), "logistic": ("logreg",),
+    "tree": ("rpart",), "kernel_ridge": ("kernel_ridge",),
 }  # fmt: skip
 """Kinds that a family of the benchmark has, too: they are left out with it."""
-REGRESSION = ("kernel_ridge", "polynomial", "process", "elastic", "splines", "svr", "robust")
+REGRESSION = ("kernel_ridge", "polynomial", "process", "elastic", "splines", "svr", "robust", "huber", "linear_svr",
+              "extra_trees", "histogram", "perceptrons", "descent_line")  # fmt: skip
 
 
 def model_of(algorithm: str, p: dict[str, Any], columns: int) -> Any:
@@ -79,10 +113,12 @@ def model_of(algorithm: str, p: dict[str, Any], columns: int) -> Any:
         decomposition,
         discriminant_analysis,
         ensemble,
+        feature_selection,
         gaussian_process,
         kernel_approximation,
         kernel_ridge,
         linear_model,
+        naive_bayes,
         neighbors,
         neural_network,
         pipeline,
@@ -122,6 +158,31 @@ def model_of(algorithm: str, p: dict[str, Any], columns: int) -> Any:
         p["hidden_layer_sizes"] = (p.pop("units"),) * p.pop("layers")
         return neural_network.MLPClassifier(tol=0.0, n_iter_no_change=10_000, random_state=0, **p)
 
+    def perceptrons() -> Any:
+        p["hidden_layer_sizes"] = (p.pop("units"),) * p.pop("layers")
+        return neural_network.MLPRegressor(solver="sgd", tol=0.0, n_iter_no_change=10_000, random_state=0, **p)
+
+    def random_features() -> Any:
+        how = {"gamma": p.pop("gamma"), "n_components": p.pop("n_components")}
+        sampler = kernel_approximation.RBFSampler(random_state=0, **how)
+        return pipe(grown(include_bias=False), sampler, linear_model.RidgeClassifier(**p))
+
+    def selected() -> Any:
+        return feature_selection.SelectPercentile(percentile=p.pop("percentile"))
+
+    def kernel_pca() -> Any:
+        how = {name: p.pop(name) for name in ("n_components", "gamma", "kernel")}
+        return pipe(decomposition.KernelPCA(random_state=0, **how), linear_model.LogisticRegression(**p))
+
+    def bins() -> Any:
+        how = {name: p.pop(name) for name in ("n_bins", "strategy")}
+        sorter = preprocessing.KBinsDiscretizer(encode="onehot-dense", quantile_method="averaged_inverted_cdf", **how)
+        return pipe(selected(), sorter, naive_bayes.BernoulliNB(**p))
+
+    def embedded() -> Any:
+        how = {name: p.pop(name) for name in ("n_estimators", "max_depth", "min_samples_leaf")}
+        return pipe(ensemble.RandomTreesEmbedding(random_state=0, **how), linear_model.LogisticRegression(**p))
+
     pipe = pipeline.make_pipeline
     makers: dict[str, Callable[[], Any]] = {
         "tree": lambda: tree.DecisionTreeClassifier(random_state=0, **p),
@@ -158,6 +219,29 @@ def model_of(algorithm: str, p: dict[str, Any], columns: int) -> Any:
         "svr": lambda: svm.SVR(max_iter=5_000, **p),
         "labels": lambda: semi_supervised.LabelSpreading(**p),
         "robust": lambda: ensemble.GradientBoostingRegressor(loss="huber", random_state=0, **p),
+        "features": random_features,
+        "huber": lambda: pipe(reduced(), grown(include_bias=False), linear_model.HuberRegressor(**p)),
+        "linear_svr": lambda: pipe(grown(include_bias=False), svm.LinearSVR(random_state=0, **p)),
+        "selected": lambda: pipe(selected(), neighbors.KNeighborsClassifier(**p)),
+        "quadratic": lambda: pipe(
+            reduced(), discriminant_analysis.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=p.pop("reg_param"), **p)
+        ),
+        "kernel_pca": kernel_pca,
+        "bins": bins,
+        "extra_trees": lambda: ensemble.ExtraTreesRegressor(random_state=0, **p),
+        "histogram": lambda: ensemble.HistGradientBoostingRegressor(early_stopping=False, random_state=0, **p),
+        "perceptrons": perceptrons,
+        "aggressive": lambda: pipe(
+            reduced(),
+            linear_model.SGDClassifier(
+                loss="hinge", penalty=None, learning_rate="pa1", eta0=p.pop("C"), tol=None, random_state=0, **p
+            ),
+        ),
+        "embedded": embedded,
+        "bagged": lambda: ensemble.BaggingClassifier(svm.LinearSVC(C=p.pop("C")), random_state=0, **p),
+        "descent_line": lambda: linear_model.SGDRegressor(
+            penalty="elasticnet", learning_rate="invscaling", tol=None, random_state=0, **p
+        ),
     }
     return makers[algorithm]()
 

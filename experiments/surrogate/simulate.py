@@ -274,6 +274,7 @@ class Surface:
         self.relevance = relevance / relevance.sum(dim=1, keepdim=True)
         self.waves, self.cliff = Waves(draw, kinds), Waves(draw, kinds, 0.5)
         self.top = (0.5 + 0.28 * draw.normal(SLOTS)).clamp(-0.2, 1.2)
+        self.along, self.ridge = draw.normal(SLOTS), draw.uniform() * (draw.uniform() < 0.4)
         self.slope = draw.normal(SLOTS) * kinds.exists + 0.5 * kinds.whole * draw.uniform()[:, None]
         self.bend = draw.log_uniform(1.0, 12.0, SLOTS)
         self.peak, self.side = draw.uniform(SLOTS), draw.log_uniform(0.3, 20.0, SLOTS)
@@ -286,7 +287,9 @@ class Surface:
     def latent(self, place: Tensor) -> Tensor:
         """Before floors, cliffs and ceilings, with unit variance about.  (T, P)."""
         weight = self.relevance[:, None]
-        hill = -(weight * (place - self.top[:, None]) ** 2).sum(dim=-1) * 8.0
+        off = weight.sqrt() * (place - self.top[:, None])
+        ridge = self.ridge[:, None]  # where what is too much of one parameter can be made up for by another
+        hill = -8.0 * ((1.0 - ridge) * (off**2).sum(dim=-1) + ridge * (self.along[:, None] * off).sum(dim=-1) ** 2)
         straight = (self.slope[:, None] * weight.sqrt() * place).sum(dim=-1) * 2.0
         saturating = (weight * (1.0 - torch.exp(-self.bend[:, None] * place))).sum(dim=-1) * 4.0
         away = place - self.peak[:, None]

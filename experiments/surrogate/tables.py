@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from cube import Space, unit_of
 from families import SPACES
+from fresh_models import FRESH
 from surfaces import Table
 from tasks import Task
 
@@ -33,7 +34,7 @@ from autobct.tuning.space.usual_values import usual_places
 SLOTS, RUNS, ROUNDS, EVEN, NEAR = 24, 38, 5, 96, 24  # as in pool.py, which needs torch
 PIECES = 240  # of a family, at least one of every task
 FAMILIES = ("lcbench", "rbv2_xgboost", "iaml_glmnet", "xgb_mnist", "hpobench_mlp", "xgb_icml2020",
-            "svm", "forest", "boosting", "network", "neighbours", "linear")  # fmt: skip
+            "svm", "forest", "boosting", "network", "neighbours", "linear", *FRESH)  # fmt: skip
 _USUALLY = 0.6  # how often a tuning begins with usual values, where there are any
 _STEPS = np.array([0.03, 0.08, 0.2, 0.4])
 
@@ -217,10 +218,10 @@ def main() -> None:
     parser.add_argument("--pieces", type=int, default=PIECES)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     told = parser.parse_args()
-    from benchmark_tasks import all_names
+    from benchmark_tasks import all_names, fresh_names
 
     by_family: dict[str, list[str]] = {}
-    for name in all_names(told.data):
+    for name in [*all_names(told.data), *fresh_names(told.data)]:
         by_family.setdefault(name.split("-")[0], []).append(name)
     jobs = []
     for names in by_family.values():
@@ -228,11 +229,13 @@ def main() -> None:
         jobs += [(name, told.data, k) for name in names for k in range(each)]
     with multiprocessing.get_context("spawn").Pool(told.workers) as pool:
         pool.map(
-            partial(prepared, data=told.data), [n for f, names in by_family.items() if f in SPACES for n in names], 1
+            partial(prepared, data=told.data),
+            [name for family, names in by_family.items() if family in {*SPACES, *FRESH} for name in names],
+            1,
         )
         found = [row for row in pool.imap_unordered(piece, jobs, chunksize=16) if row is not None]
     told.out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(told.out, **{key: np.stack([row[key] for row in found]) for key in found[0]})
+    np.savez_compressed(told.out, **{key: np.stack([row[key] for row in found]) for key in found[0]})
     counts = np.bincount([row["family"] for row in found], minlength=len(FAMILIES))
     print(dict(zip(FAMILIES, counts.tolist(), strict=True)))
 

@@ -22,14 +22,17 @@ from benchmark_tasks import FOLDS
 from checkpoints import begin, load, save, ship
 from episodes import lesson
 from live_models import BROAD, TWINS
-from model import BEFORE, COST_BINS, SCORE_BINS, Network
-from pool import SLOTS, Pool, bent, joined
+from model import Network
+from pool import RUNS, SLOTS, Pool, bent, joined
 from simulate import simulated
 from tables import FAMILIES
 from torch import Tensor
 from torch.nn import functional as F
 
-BATCH, REAL = 768, 0.5
+from autobct.belief.surrogate.network import BEFORE, COST_BINS, SCORE_BINS
+
+SIMULATED = "simulated"
+"""The network that has seen no real task: what the others begin from."""
 _RATE, _WARM, _DECAY = 1e-3, 500, 0.999
 _CHUNK = 8192
 
@@ -61,40 +64,71 @@ def losses(logits: Tensor, task: object) -> Tensor:
 EAGER = bool(os.environ.get("AUTOBCT_EAGER"))
 """Without compiling the network."""
 WEIGHTS = (1.0, 0.5, 0.5, 1.0)
+_TEMPLATES: list[Network] = []
 
 
-@dataclass
+def _forward(parameters: dict[str, Tensor], *rows: Tensor) -> Tensor:
+    return torch.func.functional_call(_TEMPLATES[0], parameters, rows)
+
+
+forward = torch.compile(_forward, dynamic=False) if torch.cuda.is_available() and not EAGER else _forward
+"""The network with these parameters, compiled once for all of a training."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Lessons that are alike in size: so many, of tasks with more than `above` coordinates and at most `features`."""
+
+    lessons: int
+    above: int
+    features: int
+    after: tuple[int, int]
+    real: float
+
+
+SIZES = (Size(448, 0, 8, (0, 10), 0.5), Size(288, 0, 8, (10, RUNS), 0.5), Size(224, 8, 16, (0, RUNS), 0.3))
+"""What is small is not computed as if it were large.  real: share of real tasks, where there are any."""
+
+
 class Source:
-    """Simulated tasks, real ones, and how likely each real one is: families weigh alike.  cumulative: (T_real,)."""
+    """Simulated tasks, and real ones of which families weigh alike."""
 
-    made: Pool
-    real: Pool | None
-    cumulative: Tensor | None
+    def __init__(self, made: Pool, real: Pool | None, weights: Tensor | None) -> None:
+        self.made, self.real = made, real
+        self.of_made = [_within(made, size) for size in SIZES]
+        self.of_real: list[tuple[Tensor, Tensor]] = []
+        for size in SIZES if real is not None and weights is not None else ():
+            which = _within(real, size)
+            cumulative = weights[which].cumsum(dim=0)
+            self.of_real.append((which, cumulative / cumulative[-1]))
 
-    def draw(self, batch: int) -> Pool:
-        """A batch of tasks."""
-        device = self.made.score.device
-        real = int(REAL * batch) if self.real is not None else 0
-        picks = self.made[torch.randint(len(self.made), (batch - real,), device=device)]
-        if self.real is None or self.cumulative is None:
+    def draw(self, number: int) -> Pool:
+        """The tasks of a batch that have a size, by its number."""
+        size, device = SIZES[number], self.made.score.device
+        real = int(size.real * size.lessons) if self.of_real else 0
+        which = self.of_made[number]
+        picks = self.made[which[torch.randint(len(which), (size.lessons - real,), device=device)]]
+        if not real or self.real is None:
             return picks
-        at = torch.searchsorted(self.cumulative, torch.rand(real, device=device)).clamp_max(len(self.real) - 1)
-        return joined([picks, bent(self.real[at])])
+        which, cumulative = self.of_real[number]
+        at = torch.searchsorted(cumulative, torch.rand(real, device=device)).clamp_max(len(which) - 1)
+        return joined([picks, bent(self.real[which[at]])])
+
+
+def _within(pool: Pool, size: Size) -> Tensor:
+    """Which tasks have such a size."""
+    coordinates = pool.facts[:, :, 0].float().sum(dim=1)
+    return torch.nonzero((coordinates > size.above) & (coordinates <= size.features)).flatten()
 
 
 class Pupil:
     """A network, its optimiser and its averaged weights; one step is a CUDA graph on a stream of its own."""
 
     def __init__(self, name: str, source: Source, device: torch.device, settings: dict[str, int]) -> None:
-        torch.manual_seed(sum(name.encode()))
+        torch.manual_seed(0)
         self.name, self.source, self.device = name, source, device
         self.network = Network(**settings).to(device)
-        self.forward = (
-            torch.compile(self.network, dynamic=False) if device.type == "cuda" and not EAGER else self.network
-        )
-        self.looking = (
-            torch.compile(self.network, dynamic=False) if device.type == "cuda" and not EAGER else self.network
-        )
+        self.parameters = dict(self.network.named_parameters())
         self.rate = torch.tensor(_RATE, device=device)
         cuda = device.type == "cuda"
         self.optimiser = torch.optim.AdamW(
@@ -114,21 +148,19 @@ class Pupil:
         self._learn()
 
     def _learn(self) -> None:
-        task = lesson(self.source.draw(BATCH), self._look)
-        with self._half():
-            logits = self.forward(task.runs, task.candidates, task.mask, 2)
-        parts = losses(logits, task)
         self.optimiser.zero_grad(set_to_none=True)
-        sum(weight * part for weight, part in zip(WEIGHTS, parts, strict=True)).backward()
+        every = torch.zeros(4, device=self.device)
+        for number, size in enumerate(SIZES):
+            task = lesson(self.source.draw(number), size.features, size.after)
+            with self._half():
+                logits = forward(self.parameters, *task.rows)
+            parts = losses(logits, task) * (size.lessons / sum(each.lessons for each in SIZES))
+            sum(weight * part for weight, part in zip(WEIGHTS, parts, strict=True)).backward()
+            every += parts.detach()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 0.5, foreach=True)
         self.optimiser.step()
         torch._foreach_lerp_(self.average, list(self.network.parameters()), 1.0 - _DECAY)
-        self.running.lerp_(parts.detach(), 0.01)
-
-    @torch.no_grad()
-    def _look(self, runs: Tensor, candidates: Tensor, mask: Tensor) -> Tensor:
-        with self._half():
-            return self.looking(runs, candidates, mask, 2)
+        self.running.lerp_(every, 0.01)
 
     def _half(self) -> torch.autocast:
         return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.device.type == "cuda")
@@ -160,8 +192,8 @@ def judged(network: Network, tasks: Pool, batches: int = 8) -> np.ndarray:
     found = []
     for _ in range(batches):
         at = torch.randint(len(tasks), (512,), device=tasks.score.device)
-        task = lesson(tasks[at])
-        logits = network(task.runs, task.candidates, task.mask, 2).float()
+        task = lesson(tasks[at], SIZES[-1].features)
+        logits = network(*task.rows).float()
         known = (task.begun[:, None] * (1.0 - task.fails)).bool()
         row = list(losses(logits, task).tolist())
         for part, truth in (
@@ -197,14 +229,14 @@ def real_tasks(files: list[Path], device: torch.device) -> Pool:
 
 
 def chances(real: Pool, held: tuple[str, ...]) -> Tensor:
-    """Cumulative probabilities of real tasks: the families that are not held out weigh alike."""
+    """Probabilities of real tasks: the families that are not held out weigh alike."""
     counts = torch.bincount(real.family).float()
     weights = 1.0 / counts[real.family]
     for name in held:
         weights[real.family == FAMILIES.index(name)] = 0.0
-        for twin in (kind for kind, family in TWINS.items() if family == name):
+        for twin in (kind for kind, twins in TWINS.items() if name in twins):
             weights[real.family == len(FAMILIES) + list(BROAD).index(twin)] = 0.0
-    return (weights / weights.sum()).cumsum(dim=0)
+    return weights / weights.sum()
 
 
 def main() -> None:
@@ -220,11 +252,11 @@ def main() -> None:
     parser.add_argument("--folds", default=",".join([*FOLDS, "all"]))
     parser.add_argument("--tasks", type=int, default=1 << 20)
     parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--narrow", type=int, default=48)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
     start = time.monotonic()
-    torch._dynamo.config.recompile_limit = 64  # two shapes of each network
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")
     rng = torch.Generator(device=device).manual_seed(told.seed + int(told.begun))
@@ -234,15 +266,18 @@ def main() -> None:
         f"{len(made)} simulated, {0 if real is None else len(real)} real tasks, {time.monotonic() - start:.0f} s",
         flush=True,
     )
-    settings = {"width": told.width, "layers": told.layers, "heads": told.width // 32, "hidden": 2 * told.width}
+    settings = {"width": told.width, "narrow": told.narrow, "layers": told.layers}
+    _TEMPLATES.append(Network(**settings).to(device))
     pupils = []
     for name in told.folds.split(","):
-        source = Source(made, real, None if real is None else chances(real, FOLDS.get(name, ())))
+        weights = None if real is None or name == SIMULATED else chances(real, FOLDS.get(name, ()))
+        source = Source(made, real, weights)
         pupil = Pupil(name, source, device, settings)
         if told.resume is not None:
             load(told.resume / f"{name}.checkpoint", pupil)
         if told.start is not None:
-            begin(told.start / f"{name}.surrogate", pupil)
+            file = told.start / f"{name}.surrogate"
+            begin(file if file.is_file() else told.start / f"{SIMULATED}.surrogate", pupil)
         pupil.capture()
         pupils.append(pupil)
     span, steps, said = told.span or told.seconds, 0, 0.0
@@ -276,7 +311,7 @@ def main() -> None:
         ship(told.out / f"{pupil.name}.surrogate", network, note)
         rows = {"simulated": judged(network, made)}
         if real is not None:
-            for name in FOLDS.get(pupil.name, ()):
+            for name in FAMILIES if pupil.name == SIMULATED else FOLDS.get(pupil.name, ()):
                 here = real.family == FAMILIES.index(name)
                 if here.any():
                     rows[name] = judged(network, real[here])
