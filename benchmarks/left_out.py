@@ -1,10 +1,11 @@
-"""Families left out: the default tuner on twelve families of tasks, each with a network that has never seen the family.
+"""Families left out: the default tuner on twelve families of tasks that its network has never seen.
 
     python benchmarks/left_out.py --data FOLDER [--each 8] [--seeds 1] [--settings '[{}, {"told": false}]'] [--fresh]
 
-FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  --weights is the folder of the
-networks of the four folds (experiments/surrogate/weights).  With --fresh it is the families of fresh_models.py, from
-fresh_families.jsonl in FOLDER: no network has learned from them, and the shipped one plays.  Settings are those of
+FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  The shipped network has learned from
+simulated tasks alone, so it plays everywhere; --weights is a folder of other networks, one for every fold of families
+that it has not seen (train.py).  With --fresh it is the families of fresh_models.py, from fresh_families.jsonl in
+FOLDER.  Settings are those of
 `autobct.Tuner`, e.g. {"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores,
 "names": "hidden" what is usual by the names of parameters, "names": "mirrored" takes its opposite, and
 {"peer": "logei-2"} plays one of the peers of peer_list.py that stop by themselves.
@@ -24,6 +25,7 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ from peer_list import PEERS
 from tasks import LEVELS, autobct_tuner, play
 
 from autobct.belief.surrogate.network import Network
-from autobct.maps.library import read_surrogate
+from autobct.maps.library import NAME, read_surrogate
 from autobct.tuning import problem
 from autobct.tuning.model import other_surrogates
 from autobct.tuning.space.parameter import Categorical
@@ -40,7 +42,6 @@ from autobct.tuning.space.space import Space
 from autobct.tuning.space.usual_values import usual_places
 
 _HERE = Path(__file__).resolve().parents[1]
-WEIGHTS = _HERE / "experiments" / "surrogate" / "weights"
 sys.path.insert(0, str(_HERE / "experiments" / "surrogate"))
 
 Row = tuple[str, str, float, int, float, int, float]
@@ -53,11 +54,13 @@ def loaded(file: str) -> Network:
     return read_surrogate(Path(file).read_bytes())[0]
 
 
-def network_for(family: str) -> str:
-    """The file of the network that has never seen a family."""
+def network_for(family: str, weights: Path | None) -> str:
+    """The file of the network that has never seen a family: the shipped one, or that of its fold in a folder."""
     from benchmark_tasks import FOLDS
 
-    return str(WEIGHTS / f"{next(fold for fold, families in FOLDS.items() if family in families)}.surrogate")
+    if weights is None:
+        return str(resources.files("autobct.maps") / "files" / NAME)
+    return str(weights / f"{next(fold for fold, families in FOLDS.items() if family in families)}.surrogate")
 
 
 def using(network: Network) -> None:
@@ -106,7 +109,7 @@ def chosen_tasks(data: str, each: int, *, fresh: bool = False) -> dict[str, list
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True)
-    parser.add_argument("--weights", type=Path, default=WEIGHTS)
+    parser.add_argument("--weights", type=Path, help="networks of folds; the shipped one if not given")
     parser.add_argument("--settings", default="{}", help="JSON; several in a list")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--each", type=int, default=8, help="tasks per family")
@@ -115,20 +118,13 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="families that serve for judging alone")
     parser.add_argument("--out", type=Path, help="one line of JSON for every play is added")
     asked = parser.parse_args()
-    from benchmark_tasks import FOLDS
-
     tasks = chosen_tasks(asked.data, asked.each, fresh=asked.fresh)
-    variants, begin, folds = (
-        json.loads(asked.settings),
-        time.monotonic(),
-        {"all": tuple(tasks)} if asked.fresh else FOLDS,
-    )
+    variants, begin = json.loads(asked.settings), time.monotonic()
     for settings in variants if isinstance(variants, list) else [variants]:
         jobs = [
-            (name, asked.data, str(asked.weights / f"{fold}.surrogate"), settings, level, seed)
+            (name, asked.data, network_for(family, asked.weights), settings, level, seed)
             for seed in range(asked.seeds) for number in range(asked.each) for level in LEVELS
-            for fold, families in folds.items() for family in families
-            for name in tasks.get(family, [])[number : number + 1]
+            for family, names in tasks.items() for name in names[number : number + 1]
         ]  # fmt: skip
         rows: list[Row] = []
         with multiprocessing.get_context("spawn").Pool(asked.workers) as pool:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from tools.mutations import Mutation, of_bytes, of_container, of_journal, of_text
 
-from autobct.belief.surrogate.network import INPUTS, OUTPUTS, Network
+from autobct.belief.surrogate.network import WHOLE, Layout, Network, array_shapes
 from autobct.build.forests.forest_map import probe_error, read_forest
 from autobct.build.layout import read_prior
 from autobct.maps.container import pack, read_shipped, unpack
-from autobct.maps.library import array_shapes, read_map, read_surrogate
+from autobct.maps.library import read_map, read_surrogate
 from autobct.maps.probes import check_probes
 from autobct.maps.signatures import check_signature, signature_text
 from autobct.run.config import parse, read_text
@@ -120,9 +120,7 @@ def file_kinds(folder: Path) -> Iterator[FileKind]:
 def surrogate_bytes() -> bytes:
     """A small network of random weights."""
     rng = np.random.default_rng(0)
-    shapes = array_shapes(32, 32, 1)
-    assert shapes["embed.weight"] == (32, INPUTS)
-    assert shapes["head.weight"] == (OUTPUTS, 32)
+    shapes = array_shapes(32, 16, 2)
     return pack(
         {name: rng.normal(0, 0.1, shape).astype(np.float16) for name, shape in shapes.items()}, {"kind": "surrogate"}
     )
@@ -169,7 +167,9 @@ def read_as_surrogate(data: bytes, folder: Path) -> tuple[Any, Any]:
     """A surrogate, and a prediction with it."""
     network, _ = read_surrogate(data)
     assert isinstance(network, Network)
-    out = network.predict(network.read(np.zeros((2, INPUTS), dtype=np.float32)), np.ones((3, INPUTS), dtype=np.float32))
+    layout = Layout(*np.zeros((5, 2), dtype=np.float32))
+    seen = network.read(layout, *(np.zeros((2, size), dtype=np.float32) for size in (2, WHOLE)))
+    out = network.predict(seen, *(np.ones((3, size), dtype=np.float32) for size in (2, WHOLE)))
     _check_finite(data)
     assert np.isfinite(out).all()
     return out.shape, _contents(data)

@@ -35,6 +35,8 @@ SIMULATED = "simulated"
 """The network that has seen no real task: what the others begin from."""
 _RATE, _WARM, _DECAY = 1e-3, 500, 0.999
 _CHUNK = 8192
+_ENOUGH = 300  # real tasks of a size; the share of fewer is smaller
+_KEEP = 120.0  # seconds between checkpoints
 
 
 def losses(logits: Tensor, task: object) -> Tensor:
@@ -99,20 +101,21 @@ class Source:
         self.of_real: list[tuple[Tensor, Tensor]] = []
         for size in SIZES if real is not None and weights is not None else ():
             which = _within(real, size)
+            which = which[weights[which] > 0.0]
             cumulative = weights[which].cumsum(dim=0)
-            self.of_real.append((which, cumulative / cumulative[-1]))
+            self.of_real.append((which, cumulative / cumulative[-1:]))
 
     def draw(self, number: int) -> Pool:
         """The tasks of a batch that have a size, by its number."""
         size, device = SIZES[number], self.made.score.device
-        real = int(size.real * size.lessons) if self.of_real else 0
-        which = self.of_made[number]
-        picks = self.made[which[torch.randint(len(which), (size.lessons - real,), device=device)]]
-        if not real or self.real is None:
+        real, cumulative = self.of_real[number] if self.of_real else (None, None)
+        share = 0.0 if real is None else size.real * min(1.0, len(real) / _ENOUGH)
+        count, which = int(share * size.lessons), self.of_made[number]
+        picks = self.made[which[torch.randint(len(which), (size.lessons - count,), device=device)]]
+        if not count or self.real is None or real is None:
             return picks
-        which, cumulative = self.of_real[number]
-        at = torch.searchsorted(cumulative, torch.rand(real, device=device)).clamp_max(len(which) - 1)
-        return joined([picks, bent(self.real[which[at]])])
+        at = torch.searchsorted(cumulative, torch.rand(count, device=device)).clamp_max(len(real) - 1)
+        return joined([picks, bent(self.real[real[at]])])
 
 
 def _within(pool: Pool, size: Size) -> Tensor:
@@ -129,7 +132,7 @@ class Pupil:
         self.name, self.source, self.device = name, source, device
         self.network = Network(**settings).to(device)
         self.parameters = dict(self.network.named_parameters())
-        self.rate = torch.tensor(_RATE, device=device)
+        self.rate = torch.tensor(1e-6, device=device)
         cuda = device.type == "cuda"
         self.optimiser = torch.optim.AdamW(
             self.network.parameters(), lr=self.rate, weight_decay=0.01, betas=(0.9, 0.99), capturable=cuda
@@ -280,7 +283,8 @@ def main() -> None:
             begin(file if file.is_file() else told.start / f"{SIMULATED}.surrogate", pupil)
         pupil.capture()
         pupils.append(pupil)
-    span, steps, said = told.span or told.seconds, 0, 0.0
+    told.out.mkdir(parents=True, exist_ok=True)
+    span, steps, said, kept = told.span or told.seconds, 0, 0.0, 0.0
     while (spent := time.monotonic() - start) < told.seconds:
         share = (told.begun + spent) / span
         rate = told.rate * min(1.0, (steps + 1) / _WARM) * 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0)))
@@ -294,9 +298,12 @@ def main() -> None:
             said = spent
             parts = " ".join(f"{p.name} {p.running[0].item():.3f}/{p.running[1].item():.3f}" for p in pupils)
             print(f"{spent:5.0f} s  step {steps}  {parts}", flush=True)
+        if spent - kept > _KEEP:
+            kept = spent
+            for pupil in pupils:
+                save(told.out / f"{pupil.name}.checkpoint", pupil)
     if device.type == "cuda":
         torch.cuda.synchronize()
-    told.out.mkdir(parents=True, exist_ok=True)
     for pupil in pupils:
         save(told.out / f"{pupil.name}.checkpoint", pupil)
         network = pupil.averaged()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.network import Context, Layout, Network, Rows
+from autobct.belief.surrogate.network import OUTCOME, Context, Layout, Network, Rows, squash
 from autobct.belief.surrogate.predictive import COSTS, SCORES, NetworkPosterior, Shown
 from autobct.maps.library import shipped_surrogate
 
@@ -55,15 +56,52 @@ def test_the_improvement_is_that_of_the_distribution_without_noise(monkeypatch: 
 def test_each_question_is_put_to_the_network_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bytes] = []
 
-    def counted(network: Network, memory: Context, rows: Rows) -> Rows:
-        asked.append(rows.tobytes())
-        return predict(network, memory, rows)
+    def counted(network: Network, memory: Context, places: Rows, wholes: Rows) -> Rows:
+        asked.append(places.tobytes() + wholes.tobytes())
+        return predict(network, memory, places, wholes)
 
     predict = Network.predict
     posterior = after(SHOWN)
     monkeypatch.setattr(Network, "predict", counted)
     posterior.improvement_and_cost(CONTROLS)
     assert len(asked) == len(set(asked)) == 3  # candidates; runs: their true scores, and observed ones
+
+
+class Reads:
+    """In place of a network: what it was given to read."""
+
+    def read(self, layout: Layout, places: Rows, wholes: Rows) -> Any:
+        self.places, self.wholes = places, wholes
+
+
+def test_it_reads_the_context_then_the_guess_then_the_runs() -> None:
+    """The rows that it has learned from: experiments/surrogate/episodes.py."""
+    network = Reads()
+    guess = np.array([0.9, 0.5, 0.0, 1.0])
+    NetworkPosterior.after(network, LAYOUT, replace(SHOWN, ends=(0.0, 1.0), guess=guess))  # type: ignore[arg-type]
+    assert not network.places[0].any()  # the context has no place
+    np.testing.assert_allclose(network.places[1], [0.8, 0.0, 0.0, 1.0], rtol=1e-6)
+    np.testing.assert_allclose(network.places[2:], LAYOUT.places(SHOWN.controls))
+    outcomes, contexts = network.wholes[:, :OUTCOME], network.wholes[:, OUTCOME:]
+    kappa, mean = SHOWN.unit, SHOWN.mean_log_cost
+    g = [float(squash(np.array((score - 0.85) / kappa))) / 4.0 for score in (0.80, 0.85, 0.85, 0.6)]
+    expected = np.zeros((6, OUTCOME))
+    expected[0, 5] = expected[1, 4] = 1.0
+    expected[2:, 0] = g  # of a run that failed, 0
+    expected[2:, 1] = (np.log(SHOWN.costs) - mean) / 2.0
+    expected[2:, 2], expected[2:, 3] = [1, 1, 0, 1], [0, 0, 1, 0]
+    np.testing.assert_allclose(outcomes, expected, atol=1e-4)
+    told = [np.log(5.0) / 4.0, 1.0, np.log(1.0 / kappa) / 4.0, float(squash(np.array(0.15 / kappa))) / 4.0, 0.4]
+    np.testing.assert_allclose(contexts, np.tile(told, (6, 1)), atol=1e-4)
+
+
+@pytest.mark.parametrize(("dim", "told"), [(1, 0.1), (16, 1.6), (50, 1.6)])
+def test_of_very_many_coordinates_it_is_told_no_more_than_it_has_learned_from(dim: int, told: float) -> None:
+    network = Reads()
+    shown = Shown(controls=np.full((1, dim), 0.5), scores=np.ones(1), costs=np.ones(1), price=0.1)
+    NetworkPosterior.after(network, Layout(*np.zeros((5, dim), np.float32)), shown)  # type: ignore[arg-type]
+    assert network.places.shape == (2, dim)
+    np.testing.assert_allclose(network.wholes[:, -1], told, rtol=1e-6)
 
 
 def test_noise_makes_runs_worth_less() -> None:
@@ -96,3 +134,13 @@ def test_candidates_are_judged_one_by_one() -> None:
     whole, _ = after(SHOWN).improvement_and_cost(CONTROLS)
     part, _ = after(SHOWN).improvement_and_cost(CONTROLS[10:20])
     np.testing.assert_allclose(part, whole[10:20], rtol=1e-4, atol=1e-9)
+
+
+def test_however_many_coordinates_there_are_each_counts() -> None:
+    rng = np.random.default_rng(3)
+    shown = Shown(controls=rng.random((6, 40)), scores=rng.random(6), costs=np.ones(6), price=0.05)
+    posterior = NetworkPosterior.after(shipped_surrogate(), Layout(*np.zeros((5, 40), np.float32)), shown)
+    moved = np.full((41, 40), 0.5)
+    moved[np.arange(40), np.arange(40)] = 0.9
+    means = posterior.means(moved)
+    assert np.all(np.abs(means[:40] - means[40]) > 1e-9)

@@ -19,9 +19,13 @@ WEIGHTS = sorted((Path(__file__).parents[2] / "experiments" / "surrogate" / "wei
 @pytest.mark.parametrize("path", WEIGHTS, ids=lambda path: path.stem)
 def test_the_trained_ones_are_read(path: Path) -> None:
     network, notes = read_surrogate(path)
-    assert notes["width"] == "128"
+    assert {name: int(notes[name]) for name in ("width", "narrow", "layers")} == {
+        "width": len(network.whole[1]),
+        "narrow": len(network.place[1]),
+        "layers": len(network.blocks),
+    }
     again = network_of(unpack(path.read_bytes())[0])
-    for one, other in zip(network.embed, again.embed, strict=True):
+    for one, other in zip(network.head, again.head, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
@@ -35,20 +39,36 @@ def altered(**changed: Any) -> bytes:
     [
         ({"more": np.zeros(1)}, "too many or too few"),
         ({"blocks.0.near": np.zeros((2, 2), np.float16)}, "near has shape"),
-        ({"blocks.0.near": np.zeros(2, np.float16)}, "near has shape"),
-        ({"embed.bias": np.zeros(33, np.float16)}, "this version does not support"),
-        ({"embed.bias": np.zeros(0, np.float16)}, "this version does not support"),
-        ({"embed.bias": np.zeros((32, 1), np.float16)}, "no embed.bias"),
-        ({"embed.bias": np.zeros(1 << 20, np.uint8)}, "this version does not support"),
-        ({"embed.bias": np.zeros(32, np.int32)}, "floating-point"),
+        ({"blocks.1.sharp": np.zeros(2, np.float16)}, "sharp has shape"),
+        ({"fact.weight": np.zeros((5, 16), np.float16)}, "fact.weight has shape"),
+        ({"whole.bias": np.zeros(33, np.float16)}, "this version does not support"),
+        ({"whole.bias": np.zeros(0, np.float16)}, "this version does not support"),
+        ({"whole.bias": np.zeros((32, 1), np.float16)}, "no whole.bias"),
+        ({"whole.bias": np.zeros(1 << 20, np.uint8)}, "this version does not support"),
+        ({"whole.bias": np.zeros(64, np.float16)}, "has shape"),
+        ({"whole.bias": np.zeros(32, np.int32)}, "floating-point"),
+        ({"place.bias": np.zeros(17, np.float16)}, "this version does not support"),
+        ({"place.bias": np.zeros(0, np.float16)}, "this version does not support"),
+        ({"place.bias": np.zeros(1 << 12, np.float16)}, "this version does not support"),
+        ({"place.bias": np.zeros(32, np.float16)}, "has shape"),
         ({"norm.bias": np.full(32, 1e5, np.float32)}, "beyond 10000"),
-        ({f"blocks.{k}.near": np.zeros((2, 1)) for k in range(99)}, "this version does not support"),
-        ({"blocks.1.near": np.zeros((2, 1))}, "too many or too few"),
+        ({f"blocks.{k}.near": np.zeros(1) for k in range(99)}, "this version does not support"),
+        ({"blocks.2.near": np.zeros(1)}, "too many or too few"),
+        ({"blocks.1.gather.bias": np.zeros(32)}, "too many or too few"),  # the last layer has none
     ],
 )
 def test_what_does_not_belong_together_is_refused(changed: dict[str, Any], says: str) -> None:
     with pytest.raises(MapFileError, match=says):
         read_surrogate(altered(**changed))
+
+
+def test_a_file_without_layers_is_refused() -> None:
+    tensors, notes = unpack(surrogate_bytes())
+    bare = {name: array for name, array in tensors.items() if not name.startswith("blocks.")}
+    with pytest.raises(MapFileError, match="0 layers"):
+        read_surrogate(pack(bare, notes))
+    with pytest.raises(MapFileError, match=r"no whole\.bias"):
+        read_surrogate(pack({"more": np.zeros(1)}, notes))
 
 
 def test_a_map_is_no_surrogate() -> None:

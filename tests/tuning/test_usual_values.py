@@ -54,6 +54,18 @@ def test_the_same_name_means_another_thing_in_another_model() -> None:
         {"C": Float(0.01, 100, log=True)},  # a linear model: of data of which scale?
         {"depth": Int(1, 12), "learning_rate": Float(1e-3, 1, log=True)},
         {"cp": Float(1e-4, 0.1, log=True)},
+        {"k": Int(1, 50)},
+        {"n_estimators": Int(10, 500)},
+        {"nu": Float(0, 1), "gamma": Float(0, 1), "tau": Float(0, 1)},  # Greek letters
+        {"buffer_size": Int(1, 99), "threads": Int(1, 9)},
+        {"n_neighbors": Int(1, 50), "p": Int(1, 3), "weights": Categorical(["uniform", "distance"])},
+        {"k": Int(1, 50), "distance": Categorical(["ip", "l2"]), "M": Int(18, 50), "ef": Int(8, 256, log=True)},
+        {"n_clusters": Int(2, 20), "max_iter": Int(10, 500)},
+        {"alpha": Float(1e-6, 1, log=True), "l1_ratio": Float(0, 1)},  # a Lasso's depends on the scale of what it fits
+        {"alpha": Float(1e-6, 1, log=True), "eta0": Float(1e-4, 1, log=True), "penalty": Categorical(["l1", "l2"])},
+        {"width": Float(1, 9), "height": Float(1, 9), "alpha": Float(0, 1)},  # of a building
+        {"layers": Int(1, 9), "temperature": Float(20, 200)},
+        {"x1": Float(0, 1), "k2": Float(0, 1), "c3": Float(0, 1), "tau": Float(0, 1), "beta": Float(0, 1)},
     ],
 )
 def test_nothing_is_known_of_other_names(space: dict[str, Any]) -> None:
@@ -78,7 +90,7 @@ def test_single_trees_and_numbered_names() -> None:
     layers = {"n_units_1": Int(8, 256), "n_units_2": Int(8, 256), "dropout_1": Float(0, 0.6)}
     assert usual(layers) == pytest.approx({"dropout_1": 0.2})
     catboost = {"depth": Int(2, 10), "learning_rate": Float(1e-3, 1, log=True), "l2_leaf_reg": Float(0.1, 30, log=True)}
-    assert usual(catboost) == pytest.approx({"depth": 6, "learning_rate": 0.1, "l2_leaf_reg": 1.0})
+    assert usual(catboost) == pytest.approx({"depth": 6, "learning_rate": 0.1, "l2_leaf_reg": 3.0})
 
 
 def test_names_as_libraries_write_them() -> None:
@@ -86,6 +98,108 @@ def test_names_as_libraries_write_them() -> None:
     assert usual({"clf__learning_rate": rate, "clf__max_leaf_nodes": leaves})["clf__max_leaf_nodes"] == 31
     assert usual({"eta": rate, "min.child.weight": Float(0.1, 100, log=True)})["min.child.weight"] == pytest.approx(1)
     assert usual({"Learning-Rate": rate, "num_leaves": leaves})["Learning-Rate"] == pytest.approx(0.1)
+
+
+def log(low: float, high: float) -> Float:
+    return Float(low, high, log=True)
+
+
+@pytest.mark.parametrize(
+    ("space", "expected"),
+    [
+        (
+            {"C": log(1e-3, 1e3), "penalty": Categorical(["l1", "l2"]), "tol": log(1e-6, 1e-1)},
+            {"C": 1, "penalty": "l2"},
+        ),
+        ({"model__C": log(1e-3, 1e3), "model__l1_ratio": Float(0, 1)}, {"model__C": 1}),
+        ({"svr__C": log(1e-3, 1e3), "svr__epsilon": log(1e-3, 1)}, {"svr__C": 1, "svr__epsilon": 0.1}),
+        (
+            {"C": log(1e-3, 1e3), "kernel": Categorical(["poly", "rbf"]), "degree": Int(2, 5), "coef0": Float(0, 1)},
+            {"C": 1, "kernel": "rbf", "degree": 3, "coef0": 0},
+        ),
+        (
+            {"classif.svm.cost": log(1e-3, 1e3), "classif.svm.gamma": log(1e-3, 1e3), "shrinking": Categorical([True])},
+            {"classif.svm.cost": 1, "classif.svm.gamma": 0.05},
+        ),
+        ({"nu": Float(0.1, 0.9), "kernel": Categorical(["poly", "rbf"])}, {"nu": 0.5, "kernel": "rbf"}),
+        ({"alpha": Float(0, 1), "s": log(1e-4, 1e3)}, {"alpha": 1, "s": 0.01}),
+        ({"penalty": log(1e-10, 1), "mixture": Float(0, 1)}, {"penalty": 0.01, "mixture": 1}),
+        ({"alpha": log(1e-3, 1e3), "fit_prior": Categorical([False, True])}, {"alpha": 1, "fit_prior": True}),
+        (
+            {"alpha": log(1e-6, 1e3), "gamma": log(1e-5, 1e-2), "kernel": Categorical(["laplacian", "rbf"])},
+            {"alpha": 1, "kernel": "rbf"},
+        ),
+        ({"length_scale": log(0.01, 100), "nu": Categorical([0.5, 1.5, 2.5])}, {"length_scale": 1, "nu": 2.5}),
+        (
+            {
+                "num_leaves": Int(4, 256),
+                "bagging_freq": Int(0, 7),
+                "feature_fraction": Float(0.1, 1),
+                "lambda": log(1e-3, 1),
+            },
+            {"num_leaves": 31, "bagging_freq": 1, "feature_fraction": 0.8, "lambda": pytest.approx(1e-3**0.9)},
+        ),
+        (
+            {"nrounds": Int(1, 2000), "eta": log(1e-3, 1), "min.child.weight": log(0.1, 100), "gamma": Float(0, 5)},
+            {"eta": 0.1, "min.child.weight": 1, "gamma": 0},
+        ),
+        (
+            {"eta": log(1e-3, 1), "booster": Categorical(["dart", "gbtree"]), "skip_drop": Float(0, 1)},
+            {"eta": 0.1, "booster": "gbtree", "skip_drop": 0.5},
+        ),
+        (
+            {"iterations": Int(10, 999), "depth": Int(2, 10), "learning_rate": log(1e-3, 1)},
+            {"depth": 6, "learning_rate": 0.1},
+        ),
+        (
+            {"ntrees": Int(10, 999), "maxDepth": Int(2, 10), "learnRate": log(1e-3, 1)},
+            {"maxDepth": 6, "learnRate": 0.1},
+        ),
+        (
+            {"num.trees": Int(1, 2000), "mtry.power": Float(0, 1), "replace": Categorical(["FALSE", "TRUE"])},
+            {"mtry.power": 0.5, "replace": "TRUE"},
+        ),
+        ({"ntree": Int(1, 999), "mtry": Int(1, 20), "nodesize": Int(1, 50)}, {"mtry": 6, "nodesize": 1}),
+        (
+            {"max_features": Categorical(["log2", "sqrt"]), "bootstrap": Categorical([True, False])},
+            {"max_features": "sqrt", "bootstrap": True},
+        ),
+        (
+            {"min_samples_leaf": Int(1, 50), "min_samples_split": Int(2, 50)},
+            {"min_samples_leaf": 7, "min_samples_split": 20},
+        ),
+        (
+            {"alpha": log(1e-8, 1), "batch_size": Int(4, 256), "depth": Int(1, 3), "learning_rate_init": log(1e-5, 1)},
+            {"alpha": 1e-4, "batch_size": 64, "learning_rate_init": 1e-3},
+        ),
+        (
+            {
+                "lr_initial": log(1e-4, 1),
+                "one_minus_momentum": log(1e-3, 1),
+                "schedule": Categorical(["step", "cosine"]),
+            },
+            {"lr_initial": 1e-2, "one_minus_momentum": 0.1, "schedule": "cosine"},
+        ),
+        (
+            {"optim.lr": log(1e-5, 1e-1), "model.hidden_size": Int(8, 512), "beta2": Float(0.9, 0.9999)},
+            {"optim.lr": 1e-3, "beta2": 0.999},
+        ),
+        (
+            {"learning_rate": log(1e-6, 1e-4), "weight_decay": Float(0, 0.3), "warmup_ratio": Float(0, 0.2)},
+            {"learning_rate": 5e-5, "weight_decay": 0.01, "warmup_ratio": 0.1},
+        ),
+        (
+            {"lr": log(1e-5, 1e-2), "gamma": Float(0.9, 0.9999), "gae_lambda": Float(0.8, 1)},
+            {"lr": 3e-4, "gamma": 0.99, "gae_lambda": 0.95},
+        ),
+        ({"changepoint_prior_scale": log(1e-3, 0.5)}, {"changepoint_prior_scale": 0.05}),
+    ],
+)
+def test_models_as_users_write_them(space: dict[str, Any], expected: dict[str, Any]) -> None:
+    found = usual(space)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert found[name] == (pytest.approx(value) if isinstance(value, int | float) else value)
 
 
 def test_choices_are_found_by_name() -> None:
@@ -101,7 +215,26 @@ def test_choices_are_found_by_name() -> None:
 def test_a_value_beyond_its_range() -> None:
     trees = {"max_depth": Int(1, 10), "n_estimators": Int(1, 9), "min_samples_leaf": Int(5, 105)}
     assert usual(trees) == {"max_depth": 10, "min_samples_leaf": 15}
-    assert "lr" not in usual({"lr": Float(1e-6, 1e-4, log=True), "batch_size": Int(8, 64)})  # fine-tuning
+    assert "min_samples_leaf" not in usual({**trees, "min_samples_leaf": Float(0.01, 1.0)})  # a share, not a count
+    assert usual({"eta": Float(0.2, 1.0), "max_depth": Int(1, 9)}) == {"max_depth": 6}
+
+
+def test_a_rate_says_by_its_range_of_which_training_it_is() -> None:
+    """Near the low end of its range no rate is usual: who begins there has another training in mind."""
+    batches = Int(8, 64, log=True)
+
+    def rate(parameter: Any) -> Any:
+        return usual({"lr": parameter, "batch_size": batches}).get("lr")
+
+    assert rate(Float(1e-5, 1e-1, log=True)) == pytest.approx(1e-3)
+    assert rate(Float(1e-6, 1e-4, log=True)) == pytest.approx(5e-5)  # fine-tuning
+    assert rate(Float(1e-5, 1e-3, log=True)) == pytest.approx(5e-5)
+    assert rate(Categorical([1e-5, 3e-5, 5e-5])) == 5e-5
+    assert rate(Categorical([1e-4, 1e-3, 1e-2])) == 1e-3
+    assert rate(Categorical(["slow", "fast"])) is None
+    assert rate(Float(5e-4, 1e-1, log=True)) is None
+    assert rate(Float(1e-4, 1e-3, log=True)) is None
+    assert rate(Float(0.0, 1.0)) == pytest.approx(1e-3)
 
 
 def test_constants_and_steps() -> None:

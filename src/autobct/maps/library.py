@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autobct.belief.surrogate.network import INPUTS, OUTPUTS, Network, network_of
+from autobct.belief.surrogate.network import HEAD, NARROW_HEAD, Network, network_of, sizes_of
 from autobct.maps.container import MapFileError, Tensors, pack, read_shipped, unpack, write_file
 from autobct.maps.probes import Probes, check_probes, probes_of
 from autobct.maps.signatures import Key, checked_bytes
@@ -32,7 +32,6 @@ LARGEST = 1e4
 """No weight may be larger: sums of products stay far from the largest float32."""
 
 _GAME = ("basis", "dim", "cost_model", "recall", "overhead", "prices", "noises")
-_HEAD = 32  # width of an attention head
 _MOST_NETWORKS, _MOST_REFERENCES, _MOST_NEIGHBOURS, _MOST_LAYERS = 64, 64, 512, 8
 
 
@@ -168,7 +167,7 @@ def _networks(tensors: Tensors) -> tuple[Perceptron, ...]:
     return networks
 
 
-MOST_WIDTH, MOST_HIDDEN, MOST_LAYERS = 512, 2048, 16
+MOST_WIDTH, MOST_NARROW, MOST_LAYERS = 512, 256, 16
 
 
 def read_surrogate(
@@ -183,9 +182,9 @@ def read_surrogate(
     if notes.get("kind") != SURROGATE:
         raise MapFileError(f"the file is of kind {notes.get('kind')!r:.40}; a learned surrogate has kind {SURROGATE!r}")
     try:
-        _check(tensors)
+        _check_sizes(tensors)
         return network_of({name: _weights(name, array) for name, array in tensors.items()}), notes
-    except (KeyError, ValueError, IndexError) as error:
+    except ValueError as error:
         raise MapFileError(f"the surrogate file is incomplete or inconsistent: {error}") from None
 
 
@@ -196,47 +195,12 @@ def shipped_surrogate() -> Network:
         return read_surrogate(path)[0]
 
 
-def _check(tensors: Tensors) -> None:
-    """All arrays are there, with the shapes that belong together, and no others."""
-    width, hidden = (_length(tensors, name) for name in ("embed.bias", "blocks.0.up.bias"))
-    layers = len({name.split(".")[1] for name in tensors if name.startswith("blocks.")})
-    if not (0 < width <= MOST_WIDTH and width % _HEAD == 0 and 0 < hidden <= MOST_HIDDEN and layers <= MOST_LAYERS):
-        raise ValueError(
-            f"it has width {width}, hidden width {hidden} and {layers} layers, which this version does not support"
-        )
-    expected = array_shapes(width, hidden, layers)
-    if set(tensors) != set(expected):
-        raise ValueError(f"it has {len(set(tensors) ^ set(expected))} arrays too many or too few")
-    for name, shape in expected.items():
-        if tensors[name].shape != shape:
-            raise ValueError(f"{name} has shape {tensors[name].shape}, not {shape}")
-
-
-def _length(tensors: Tensors, name: str) -> int:
-    if name not in tensors or tensors[name].ndim != 1:
-        raise ValueError(f"it has no {name}")
-    return len(tensors[name])
-
-
-def array_shapes(width: int, hidden: int, layers: int) -> dict[str, tuple[int, ...]]:
-    """Name -> shape of every array."""
-    linear = {"embed": (width, INPUTS), "embed2": (width, width), "head": (OUTPUTS, width)}
-    shapes: dict[str, tuple[int, ...]] = {}
-    for k in range(layers):
-        block = {
-            "query": (width, width),
-            "key_value": (2 * width, width),
-            "out": (width, width),
-            "up": (hidden, width),
-            "down": (width, hidden),
-        }
-        linear |= {f"blocks.{k}.{name}": shape for name, shape in block.items()}
-        shapes[f"blocks.{k}.near"] = (2, width // _HEAD)
-    for name in ("norm", *(f"blocks.{k}.norm{part}" for k in range(layers) for part in (1, 2))):
-        shapes |= {f"{name}.weight": (width,), f"{name}.bias": (width,)}
-    for name, shape in linear.items():
-        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
-    return shapes
+def _check_sizes(tensors: Tensors) -> None:
+    """Widths and layers are such as can be evaluated; `network_of` checks every array by them."""
+    width, narrow, layers = sizes_of(tensors)
+    fits = width % HEAD == narrow % NARROW_HEAD == 0
+    if not (fits and 0 < width <= MOST_WIDTH and 0 < narrow <= MOST_NARROW and 0 < layers <= MOST_LAYERS):
+        raise ValueError(f"it has widths {width} and {narrow} and {layers} layers, which this version does not support")
 
 
 def _weights(name: str, array: NDArray[Any]) -> NDArray[np.floating]:

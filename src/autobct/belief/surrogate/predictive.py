@@ -16,13 +16,10 @@ from autobct.belief.surrogate.network import (
     SCORE_BINS,
     SCORE_EDGES,
     SCORE_UNIT,
-    SLOT,
-    SLOTS,
     Context,
     Layout,
     Network,
     Rows,
-    slots_of,
     squash,
     unsquash,
 )
@@ -35,6 +32,7 @@ COSTS = np.exp((COST_EDGES[1:] + COST_EDGES[:-1]) / 2)
 _TAIL = 0.005  # so much at the top of a distribution of scores is not counted on
 _MOST, _ENOUGH = 0.5, 3  # largest unit, in the range of that many scores or more
 _DIGITS = 4  # of what the network reads, so that rounding errors of other units make no difference
+_COORDINATES = 16  # the most that the network has learned from
 _FINISHED, _FAILED, _GUESS, _CONTEXT, _OBSERVED = 2, 3, 4, 5, 6  # columns of an outcome
 
 
@@ -95,11 +93,13 @@ class NetworkPosterior:
     def after(cls, network: Network, layout: Layout, shown: Shown) -> NetworkPosterior:
         """After these runs."""
         context = _context(layout, shown)
-        heads = [_special(layout, None, context)]
+        places, outcomes = [np.zeros((1, layout.dim), dtype=np.float32)], [_flag(_CONTEXT)]
         if shown.guess is not None:
-            heads.append(_special(layout, shown.guess, context))
-        runs = np.concatenate([*heads, _rows(layout, shown.controls, _outcomes(shown), context)])
-        return cls(network, layout, shown, context, network.read(runs, len(heads)))
+            places.append(layout.places(shown.guess[None]))
+            outcomes.append(_flag(_GUESS))
+        places.append(layout.places(shown.controls))
+        wholes = _wholes(np.concatenate([*outcomes, _outcomes(shown)]), context)
+        return cls(network, layout, shown, context, network.read(layout, np.concatenate(places), wholes))
 
     def scores(self, controls: Array, *, observed: bool = False) -> Array:
         """Probabilities of the bins `SCORES` of the true score, or of one that a run would show.  (G, bins)."""
@@ -144,15 +144,16 @@ class NetworkPosterior:
         return np.asarray(costs * np.exp(self.shown.mean_log_cost))
 
     def _logits(self, controls: Array, *, observed: bool = False) -> Array:
-        asked = np.zeros((len(controls), OUTCOME), dtype=np.float32)
-        asked[:, _OBSERVED] = observed
-        return self.network.predict(self.memory, _rows(self.layout, controls, asked, self.context)).astype(np.float64)
+        asked = np.zeros((1, OUTCOME), dtype=np.float32)
+        asked[0, _OBSERVED] = observed
+        places = self.layout.places(controls)
+        return self.network.predict(self.memory, places, _wholes(asked, self.context)).astype(np.float64)
 
 
 def _context(layout: Layout, shown: Shown) -> Rows:
     """What is known of the whole tuning.  (CONTEXT,)."""
     context = np.zeros(CONTEXT, dtype=np.float32)
-    context[0], context[4] = np.log1p(len(shown.scores)) / 4.0, min(layout.dim, SLOTS) / 10.0
+    context[0], context[4] = np.log1p(len(shown.scores)) / 4.0, min(layout.dim, _COORDINATES) / 10.0
     if shown.ends is not None:
         (low, high), unit = shown.ends, shown.unit
         room = np.clip((high - np.nanmax(shown.scores)) / unit, -1e5, 1e5)
@@ -172,20 +173,16 @@ def _outcomes(shown: Shown) -> Rows:
     return np.round(outcomes, _DIGITS)
 
 
-def _special(layout: Layout, guess: Array | None, context: Rows) -> Rows:
-    """A row that is no run: the context, or the guess.  (1, INPUTS)."""
+def _flag(column: int) -> Rows:
+    """The outcome of a row that is no run: the context, or the guess.  (1, OUTCOME)."""
     outcome = np.zeros((1, OUTCOME), dtype=np.float32)
-    outcome[0, _CONTEXT if guess is None else _GUESS] = 1.0
-    row = _rows(layout, np.full((1, layout.dim), 0.5) if guess is None else guess[None], outcome, context)
-    if guess is None:
-        row[:, : SLOTS * SLOT : SLOT] = 0.0
-    return row
+    outcome[0, column] = 1.0
+    return outcome
 
 
-def _rows(layout: Layout, controls: Array, outcomes: Rows, context: Rows) -> Rows:
-    """(n, INPUTS)."""
-    slots = slots_of(layout, np.asarray(controls, dtype=np.float32))
-    return np.concatenate([slots, outcomes, np.tile(context, (len(controls), 1))], axis=1).astype(np.float32)
+def _wholes(outcomes: Rows, context: Rows) -> Rows:
+    """Every row with the context.  (n, OUTCOME), (CONTEXT,) -> (n, WHOLE)."""
+    return np.concatenate([outcomes, np.tile(context, (len(outcomes), 1))], axis=1)
 
 
 def _without_tail(shares: Array) -> Array:
