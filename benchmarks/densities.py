@@ -25,8 +25,8 @@ from scipy.stats import norm
 from tasks import LEVELS, Bench, Question, Task, seed_on, tuner_for
 
 from autobct import Stop
-from autobct.belief.surrogate.network import SCORE_EDGES, squash
-from autobct.belief.surrogate.predictive import NetworkPosterior
+from autobct.belief.surrogate.network_inputs import SCORE_EDGES
+from autobct.belief.surrogate.predictive import NetworkPosterior, squash
 from autobct.maps.library import shipped_surrogate
 from autobct.tuning.decide.search import view
 from autobct.tuning.memory import place_of

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 from tools.mutations import Mutation, of_bytes, of_container, of_journal, of_text
 
-from autobct.belief.surrogate.network import WHOLE, Layout, Network, array_shapes
+from autobct.belief.surrogate.network import Network
+from autobct.belief.surrogate.network_inputs import WHOLE
+from autobct.belief.surrogate.network_weights import array_shapes
+from autobct.belief.surrogate.predictive import Layout
 from autobct.build.forests.forest_map import probe_error, read_forest
 from autobct.build.layout import read_prior
 from autobct.maps.container import pack, read_shipped, unpack
@@ -168,7 +171,7 @@ def read_as_surrogate(data: bytes, folder: Path) -> tuple[Any, Any]:
     network, _ = read_surrogate(data)
     assert isinstance(network, Network)
     layout = Layout(*np.zeros((5, 2), dtype=np.float32))
-    seen = network.read(layout, *(np.zeros((2, size), dtype=np.float32) for size in (2, WHOLE)))
+    seen = network.read(layout.facts, *(np.zeros((2, size), dtype=np.float32) for size in (2, WHOLE)))
     out = network.predict(seen, *(np.ones((3, size), dtype=np.float32) for size in (2, WHOLE)))
     _check_finite(data)
     assert np.isfinite(out).all()

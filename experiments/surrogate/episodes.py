@@ -13,7 +13,7 @@ from model import Rows
 from pool import EVEN, NEAR, RUNS, SLOTS, Pool
 from torch import Tensor
 
-from autobct.belief.surrogate.network import COST_EDGES, COST_UNIT, SCORE_EDGES, SCORE_UNIT
+from autobct.belief.surrogate.network_inputs import COST_EDGES, COST_UNIT, SCORE_EDGES, SCORE_UNIT
 
 CANDIDATES = 40
 Uniform = Callable[..., Tensor]

@@ -18,7 +18,7 @@ from tables import FAMILIES
 from torch import Tensor, nn
 from train import judged, real_tasks
 
-from autobct.belief.surrogate.network import COST_BINS, SCORE_BINS
+from autobct.belief.surrogate.network_inputs import COST_BINS, SCORE_BINS
 
 
 class Together(nn.Module):

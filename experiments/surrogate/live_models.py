@@ -63,8 +63,8 @@ BROAD: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
                "kernel": (["rbf", "knn"],), "max_iter": (Int, 1, 40, Log)},
     "robust": {"n_estimators": (Int, 2, 80, Log), "learning_rate": (Float, 1e-3, 2.0, Log), "max_depth": (Int, 1, 6),
                "subsample": (Float, 0.1, 1.0), "alpha": (Float, 0.3, 0.99), "max_features": (Float, 0.1, 1.0)},
-    "features": {"n_components": (Int, 2, 300, Log), "gamma": (Float, 1e-5, 10.0, Log), "alpha": (Float, 1e-6, 1e4, Log),
-                 "degree": (Int, 1, 2)},
+    "features": {"n_components": (Int, 2, 300, Log), "gamma": (Float, 1e-5, 10.0, Log),
+                 "alpha": (Float, 1e-6, 1e4, Log), "degree": (Int, 1, 2)},
     "huber": {"epsilon": (Float, 1.0, 6.0), "alpha": (Float, 1e-6, 1e3, Log), "max_iter": (Int, 1, 150, Log),
               "degree": (Int, 1, 2), "components": (Int, 1, 10)},
     "linear_svr": {"C": (Float, 1e-4, 1e3, Log), "epsilon": (Float, 1e-3, 3.0, Log), "max_iter": (Int, 2, 400, Log),
@@ -224,7 +224,8 @@ def model_of(algorithm: str, p: dict[str, Any], columns: int) -> Any:
         "linear_svr": lambda: pipe(grown(include_bias=False), svm.LinearSVR(random_state=0, **p)),
         "selected": lambda: pipe(selected(), neighbors.KNeighborsClassifier(**p)),
         "quadratic": lambda: pipe(
-            reduced(), discriminant_analysis.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=p.pop("reg_param"), **p)
+            reduced(),
+            discriminant_analysis.QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=p.pop("reg_param"), **p),
         ),
         "kernel_pca": kernel_pca,
         "bins": bins,

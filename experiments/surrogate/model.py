@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autobct.belief.surrogate.network import FACTS, HEAD, NARROW_HEAD, NEAREST, OUTPUTS, PLACE, SHAPES, WAVES, WHOLE
+from autobct.belief.surrogate.network import HEAD, NARROW_HEAD, NEAREST
+from autobct.belief.surrogate.network_inputs import FACTS, OUTPUTS, PLACE, SHAPES, WAVES, WHOLE
 
 
 class Rows(NamedTuple):

@@ -29,7 +29,7 @@ from tables import FAMILIES
 from torch import Tensor
 from torch.nn import functional as F
 
-from autobct.belief.surrogate.network import BEFORE, COST_BINS, SCORE_BINS
+from autobct.belief.surrogate.network_inputs import BEFORE, COST_BINS, SCORE_BINS
 
 SIMULATED = "simulated"
 """The network that has seen no real task: what the others begin from."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.network import OUTCOME, Context, Layout, Network, Rows, squash
-from autobct.belief.surrogate.predictive import COSTS, SCORES, NetworkPosterior, Shown
+from autobct.belief.surrogate.network import Context, Network
+from autobct.belief.surrogate.network_inputs import OUTCOME, Rows
+from autobct.belief.surrogate.predictive import COSTS, SCORES, Layout, NetworkPosterior, Shown, squash
 from autobct.maps.library import shipped_surrogate
 
 LAYOUT = Layout(*np.array([(0, 0, 1, 8.0, 0), (1, 0, 1, 4.0, 0), (0, 1, 0, 0, 0), (0, 1, 0, 0, 0)], dtype=np.float32).T)

@@ -9,21 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autobct.belief.surrogate.network import (
-    HEAD,
-    NARROW_HEAD,
-    PLACE,
-    SHAPES,
-    WAVES,
-    WHOLE,
-    Layout,
-    Network,
-    array_shapes,
-    network_of,
-    sizes_of,
-    squash,
-    unsquash,
-)
+from autobct.belief.surrogate.network import HEAD, NARROW_HEAD, Network
+from autobct.belief.surrogate.network_inputs import PLACE, SHAPES, WAVES, WHOLE
+from autobct.belief.surrogate.network_weights import array_shapes, network_of, sizes_of
+from autobct.belief.surrogate.predictive import Layout, squash, unsquash
 from autobct.maps.container import unpack
 
 WIDTH, NARROW, LAYERS = 64, 32, 2
@@ -69,7 +58,7 @@ def runs_of(count: int, seed: int, dim: int = 5) -> tuple[Array, Array]:
 
 
 def test_candidates_do_not_see_each_other(network: Network) -> None:
-    seen, (places, wholes) = network.read(layout(5), *runs_of(6, 1)), rows(500, 2)
+    seen, (places, wholes) = network.read(layout(5).facts, *runs_of(6, 1)), rows(500, 2)
     together = network.predict(seen, places, wholes)
     for i in (0, 7, 191, 192, 499):
         alone = network.predict(seen, places[i : i + 1], wholes[i : i + 1])
@@ -77,7 +66,7 @@ def test_candidates_do_not_see_each_other(network: Network) -> None:
 
 
 def test_what_all_candidates_have_in_common_is_said_once(network: Network) -> None:
-    seen, (places, wholes) = network.read(layout(5), *runs_of(6, 1)), rows(9, 2)
+    seen, (places, wholes) = network.read(layout(5).facts, *runs_of(6, 1)), rows(9, 2)
     every = np.tile(wholes[:1], (9, 1))
     np.testing.assert_allclose(
         network.predict(seen, places, wholes[:1]), network.predict(seen, places, every), atol=1e-5
@@ -87,7 +76,7 @@ def test_what_all_candidates_have_in_common_is_said_once(network: Network) -> No
 def test_the_order_of_runs_makes_no_difference(network: Network) -> None:
     (places, wholes), candidates = runs_of(7, 3), rows(4, 4)
     mixed = [0, 6, 5, 4, 3, 2, 1]  # the context stays first
-    one, other = (network.read(layout(5), places[order], wholes[order]) for order in (slice(None), mixed))
+    one, other = (network.read(layout(5).facts, places[order], wholes[order]) for order in (slice(None), mixed))
     np.testing.assert_allclose(network.predict(one, *candidates), network.predict(other, *candidates), atol=1e-4)
 
 
@@ -95,17 +84,17 @@ def test_the_order_of_coordinates_makes_no_difference(network: Network) -> None:
     (places, wholes), (at, asked), order = runs_of(7, 3), rows(4, 4), [3, 0, 4, 1, 2]
     known = layout(5)
     mixed = Layout(*(getattr(known, field.name)[order] for field in fields(Layout)))
-    one, other = network.read(known, places, wholes), network.read(mixed, places[:, order], wholes)
+    one, other = network.read(known.facts, places, wholes), network.read(mixed.facts, places[:, order], wholes)
     expected = network.predict(one, at, asked)
     np.testing.assert_allclose(network.predict(other, at[:, order], asked), expected, atol=1e-4)
-    swapped = network.predict(network.read(known, places[:, order], wholes), at[:, order], asked)
+    swapped = network.predict(network.read(known.facts, places[:, order], wholes), at[:, order], asked)
     assert np.abs(swapped - expected).max() > 1e-2  # what is known of each makes one
 
 
 @pytest.mark.parametrize("dim", [1, 2, 40])
 def test_there_may_be_any_number_of_coordinates_and_runs(network: Network, dim: int) -> None:
     for count in (1, 2, 40):
-        logits = network.predict(network.read(layout(dim), *runs_of(count, 5, dim)), *rows(3, 6, dim))
+        logits = network.predict(network.read(layout(dim).facts, *runs_of(count, 5, dim)), *rows(3, 6, dim))
         assert np.isfinite(logits).all()
         assert np.ptp(logits, axis=0).max() > 1e-3
 
@@ -118,7 +107,7 @@ def test_it_is_what_the_formulas_say(layers: int, again: bool) -> None:
     known, runs, (place, whole) = layout(3), runs_of(4, 6, 3), rows(1, 7, 3)
     candidate = (runs[0][2:3] if again else place, whole)
     network = network_of(weights)
-    found = network.predict(network.read(known, *runs), *candidate)[0]
+    found = network.predict(network.read(known.facts, *runs), *candidate)[0]
     np.testing.assert_allclose(found, by_hand(weights, known.facts, runs, candidate), atol=1e-4)
 
 
@@ -255,7 +244,7 @@ def test_numpy_says_what_torch_says(monkeypatch: pytest.MonkeyPatch, dim: int, c
     there = model.Network()
     weights = {name: parameter.detach().numpy() for name, parameter in there.named_parameters()}
     if trained:
-        weights, notes = unpack((place / "weights" / "all.surrogate").read_bytes())
+        weights, notes = unpack((place / "weights" / "simulated.surrogate").read_bytes())
         there = model.Network(**{name: int(notes[name]) for name in ("width", "narrow", "layers")})
         there.load_state_dict({name: torch.tensor(array.astype(np.float32)) for name, array in weights.items()})
     here, known, runs, candidates = network_of(weights), layout(dim), runs_of(count, 1, dim), rows(40, 2, dim)
@@ -263,4 +252,4 @@ def test_numpy_says_what_torch_says(monkeypatch: pytest.MonkeyPatch, dim: int, c
         both = (torch.from_numpy(np.concatenate(pair))[None] for pair in zip(runs, candidates, strict=True))
         facts, mask = torch.from_numpy(known.facts)[None], torch.ones(1, count, dtype=torch.bool)
         expected = there(*both, facts, torch.ones(1, dim), mask)[0].numpy()
-    np.testing.assert_allclose(here.predict(here.read(known, *runs), *candidates), expected, atol=1e-4)
+    np.testing.assert_allclose(here.predict(here.read(known.facts, *runs), *candidates), expected, atol=1e-4)

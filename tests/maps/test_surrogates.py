@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tools.file_kinds import surrogate_bytes
 
-from autobct.belief.surrogate.network import network_of
+from autobct.belief.surrogate.network_weights import network_of
 from autobct.maps.container import MapFileError, pack, unpack
 from autobct.maps.library import read_surrogate
 

@@ -189,7 +189,7 @@ def test_a_damaged_file_is_refused() -> None:
 
     data = bytearray((resources.files("autobct.maps") / "files" / "default.surrogate").read_bytes())
     network, notes = read_surrogate(bytes(data))
-    assert notes["fold"] == "all"
+    assert notes["fold"] == "simulated"
     assert len(network.blocks) == 4
     with pytest.raises(MapFileError):
         read_surrogate(bytes(data[: len(data) // 2]))

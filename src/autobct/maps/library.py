@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autobct.belief.surrogate.network import HEAD, NARROW_HEAD, Network, network_of, sizes_of
+from autobct.belief.surrogate.network import HEAD, NARROW_HEAD, Network
+from autobct.belief.surrogate.network_weights import network_of, sizes_of
 from autobct.maps.container import MapFileError, Tensors, pack, read_shipped, unpack, write_file
 from autobct.maps.probes import Probes, check_probes, probes_of
 from autobct.maps.signatures import Key, checked_bytes

@@ -5,24 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autobct.belief.arrays import Array
-from autobct.belief.surrogate.network import (
+from autobct.belief.surrogate.network import Context, Network
+from autobct.belief.surrogate.network_inputs import (
     CONTEXT,
     COST_BINS,
     COST_EDGES,
     COST_UNIT,
     OUTCOME,
+    RATIO_UNIT,
     SCORE_BINS,
     SCORE_EDGES,
     SCORE_UNIT,
-    Context,
-    Layout,
-    Network,
     Rows,
-    squash,
-    unsquash,
 )
+
+
+def squash(z: NDArray[np.floating]) -> NDArray[np.floating]:
+    """g(z) = sign(z) log(1 + |z|)."""
+    return np.asarray(np.sign(z) * np.log1p(np.abs(z)))
+
+
+def unsquash(g: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The z of a g(z)."""
+    return np.asarray(np.sign(g) * np.expm1(np.abs(g)))
+
 
 SCORES = unsquash((SCORE_EDGES[1:] + SCORE_EDGES[:-1]) / 2)
 """Middles of the bins of the score, in prices of a run above the best one."""
@@ -34,6 +43,37 @@ _MOST, _ENOUGH = 0.5, 3  # largest unit, in the range of that many scores or mor
 _DIGITS = 4  # of what the network reads, so that rounding errors of other units make no difference
 _COORDINATES = 16  # the most that the network has learned from
 _FINISHED, _FAILED, _GUESS, _CONTEXT, _OBSERVED = 2, 3, 4, 5, 6  # columns of an outcome
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What is known of every coordinate of a space.  All (p,).
+
+    whole, category, log: what kind of parameter it belongs to
+    ratio:  log(high / low) of a positive number, else 0
+    grows:  1 where the cost is said to increase with it
+    """
+
+    whole: Rows
+    category: Rows
+    log: Rows
+    ratio: Rows
+    grows: Rows
+
+    @property
+    def dim(self) -> int:
+        """Number of coordinates."""
+        return len(self.whole)
+
+    @property
+    def facts(self) -> Rows:
+        """What the network reads of each coordinate, (p, FACTS)."""
+        ratio = np.clip(self.ratio, 0.0, 14.0) / RATIO_UNIT
+        return np.stack([self.whole, self.category, self.log, ratio, self.grows], axis=-1).astype(np.float32)
+
+    def places(self, controls: NDArray[np.floating]) -> Rows:
+        """Numbers as 2 u - 1, choices as 0 or 1.  controls: (n, p) -> (n, p)."""
+        return np.where(self.category > 0, controls, 2.0 * controls - 1.0).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +139,7 @@ class NetworkPosterior:
             outcomes.append(_flag(_GUESS))
         places.append(layout.places(shown.controls))
         wholes = _wholes(np.concatenate([*outcomes, _outcomes(shown)]), context)
-        return cls(network, layout, shown, context, network.read(layout, np.concatenate(places), wholes))
+        return cls(network, layout, shown, context, network.read(layout.facts, np.concatenate(places), wholes))
 
     def scores(self, controls: Array, *, observed: bool = False) -> Array:
         """Probabilities of the bins `SCORES` of the true score, or of one that a run would show.  (G, bins)."""

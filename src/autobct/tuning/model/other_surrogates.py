@@ -16,8 +16,7 @@ import numpy as np
 
 from autobct.belief.arrays import Array, Indices
 from autobct.belief.surrogate.gaussian_process import GaussianProcess, conditioned, fit_quickly
-from autobct.belief.surrogate.network import Layout
-from autobct.belief.surrogate.predictive import NetworkPosterior, Shown
+from autobct.belief.surrogate.predictive import Layout, NetworkPosterior, Shown
 from autobct.maps.library import shipped_surrogate
 from autobct.tuning.history import Run
 from autobct.tuning.space.parameter import Categorical, Int, tuned
