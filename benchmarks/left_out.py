@@ -5,10 +5,9 @@
 FOLDER holds hpo/ and families.jsonl, a copy of benchmarks/results/families.jsonl.  The shipped network has learned from
 simulated tasks alone, so it plays everywhere; --weights is a folder of other networks, one for every fold of families
 that it has not seen (train.py).  With --fresh it is the families of fresh_models.py, from fresh_families.jsonl in
-FOLDER.  Settings are those of
-`autobct.Tuner`, e.g. {"prior": "ensemble"} for the ensemble alone; "told": false leaves out the range of scores,
-"names": "hidden" what is usual by the names of parameters, "names": "mirrored" takes its opposite, and
-{"peer": "logei-2"} plays one of the peers of peer_list.py that stop by themselves.
+FOLDER.  Settings are those of `autobct.Tuner`, e.g. {"prior": "ensemble"} for the ensemble alone; "told": false leaves
+out the range of scores, "names": "hidden" what is usual by the names of parameters, "names": "mirrored" takes its
+opposite, and {"peer": "logei-2"} plays one of the peers of peer_list.py that stop by themselves.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def loaded(file: str) -> Network:
     return read_surrogate(Path(file).read_bytes())[0]
 
 
-def network_for(family: str, weights: Path | None) -> str:
+def network_for(family: str, weights: Path | None = None) -> str:
     """The file of the network that has never seen a family: the shipped one, or that of its fold in a folder."""
     from benchmark_tasks import FOLDS
 

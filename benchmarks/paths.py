@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from left_out import WEIGHTS, chosen_tasks, loaded, using
+from left_out import chosen_tasks, loaded, network_for, using
 from tasks import LEVELS, Bench, Question, Task, seed_on, tuner_for
 
 from autobct.tuning.decide.position import train_at
@@ -119,16 +119,13 @@ def job_of(job: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def play_all(asked: argparse.Namespace) -> None:
-    """All plays, each with the network of its fold."""
-    from benchmark_tasks import FOLDS
-
+    """All plays, each with a network that has not seen the family."""
     tasks = chosen_tasks(asked.data, asked.each)
     jobs = [
-        (name, asked.data, str(asked.weights / f"{fold}.surrogate"), level, seed, rule,
+        (name, asked.data, network_for(family, asked.weights), level, seed, rule,
          asked.told == "true" or (asked.told == "half" and (number + seed + LEVELS.index(level)) % 2 == 0))
         for rule in asked.rules.split(",") for seed in range(asked.seeds) for number in range(asked.each)
-        for level in LEVELS for fold, families in FOLDS.items() for family in families
-        for name in tasks[family][number : number + 1]
+        for level in LEVELS for family, names in tasks.items() for name in names[number : number + 1]
     ]  # fmt: skip
     with multiprocessing.get_context("spawn").Pool(asked.workers) as pool, asked.out.open("w") as out:
         for found in pool.imap_unordered(job_of, jobs, chunksize=1):
@@ -201,7 +198,7 @@ def main() -> None:
     playing = kinds.add_parser("play")
     playing.add_argument("--data", required=True)
     playing.add_argument("--out", type=Path, required=True)
-    playing.add_argument("--weights", type=Path, default=WEIGHTS)
+    playing.add_argument("--weights", type=Path, help="networks of folds; the shipped one if not given")
     playing.add_argument("--seeds", type=int, default=2)
     playing.add_argument("--each", type=int, default=8, help="tasks per family")
     playing.add_argument("--told", default="half", choices=["true", "false", "half"], help="the range of scores")

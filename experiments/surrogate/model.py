@@ -113,7 +113,7 @@ class Network(nn.Module):
     def __init__(self, width: int = 128, narrow: int = 48, layers: int = 4) -> None:
         super().__init__()
         self.place, self.fact = nn.Linear(PLACE, narrow), nn.Linear(FACTS, narrow, bias=False)
-        self.told = nn.Linear(WHOLE, narrow, bias=False)
+        self.shared = nn.Linear(WHOLE, narrow, bias=False)
         self.embed = nn.Linear(narrow, narrow)
         self.whole, self.whole2 = nn.Linear(WHOLE, width), nn.Linear(width, width)
         self.blocks = nn.ModuleList([Block(width, narrow, last=k == layers - 1) for k in range(layers)])
@@ -131,7 +131,7 @@ class Network(nn.Module):
         basis = torch.cat([straight, torch.sin(angle), torch.cos(angle)], dim=-1)
         basis = torch.cat([torch.zeros_like(basis[:, :1]), basis[:, 1:]], dim=1)
         token = self.place(basis[:, :split]).transpose(1, 2)
-        token = token + self.fact(facts)[:, :, None] + self.told(whole[:, :split])[:, None]
+        token = token + self.fact(facts)[:, :, None] + self.shared(whole[:, :split])[:, None]
         column = self.embed(F.relu(token))
         row = self.whole2(_gelu(self.whole(whole)))
         basis, square = basis.to(column.dtype), square.to(column.dtype)

@@ -247,7 +247,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, nargs="*", default=[], help="files of tables.py and live.py")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", type=Path)
-    parser.add_argument("--start", type=Path, help="folder of shipped networks to begin from, without their optimiser")
+    parser.add_argument("--start", type=Path, help="a surrogate file to begin from, without its optimiser")
     parser.add_argument("--seconds", type=float, default=500.0)
     parser.add_argument("--span", type=float, help="length of the whole schedule; --seconds if not given")
     parser.add_argument("--begun", type=float, default=0.0)
@@ -279,8 +279,7 @@ def main() -> None:
         if told.resume is not None:
             load(told.resume / f"{name}.checkpoint", pupil)
         if told.start is not None:
-            file = told.start / f"{name}.surrogate"
-            begin(file if file.is_file() else told.start / f"{SIMULATED}.surrogate", pupil)
+            begin(told.start, pupil)
         pupil.capture()
         pupils.append(pupil)
     told.out.mkdir(parents=True, exist_ok=True)

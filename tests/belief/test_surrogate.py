@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import fields, replace
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from autobct.belief.surrogate.network_inputs import PLACE, SHAPES, WAVES, WHOLE
 from autobct.belief.surrogate.network_weights import array_shapes, network_of, sizes_of
 from autobct.belief.surrogate.predictive import Layout, squash, unsquash
 from autobct.maps.container import unpack
+from autobct.maps.library import NAME
 
 WIDTH, NARROW, LAYERS = 64, 32, 2
 Weights = dict[str, np.ndarray]
@@ -122,7 +124,7 @@ def by_hand(weights: Weights, facts: Array, runs: tuple[Array, Array], candidate
     column = {}
     for i in seen:
         for j in range(dim):
-            told = weights["fact.weight"] @ facts[j] + weights["told.weight"] @ wholes[i]
+            told = weights["fact.weight"] @ facts[j] + weights["shared.weight"] @ wholes[i]
             column[i, j] = _layer(weights, "embed", _relu(_layer(weights, "place", basis[i][j]) + told))
     layers = sizes_of(weights)[2]
     for k in range(layers):
@@ -244,7 +246,7 @@ def test_numpy_says_what_torch_says(monkeypatch: pytest.MonkeyPatch, dim: int, c
     there = model.Network()
     weights = {name: parameter.detach().numpy() for name, parameter in there.named_parameters()}
     if trained:
-        weights, notes = unpack((place / "weights" / "simulated.surrogate").read_bytes())
+        weights, notes = unpack((resources.files("autobct.maps") / "files" / NAME).read_bytes())
         there = model.Network(**{name: int(notes[name]) for name in ("width", "narrow", "layers")})
         there.load_state_dict({name: torch.tensor(array.astype(np.float32)) for name, array in weights.items()})
     here, known, runs, candidates = network_of(weights), layout(dim), runs_of(count, 1, dim), rows(40, 2, dim)

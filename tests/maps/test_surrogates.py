@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,18 @@ from tools.file_kinds import surrogate_bytes
 
 from autobct.belief.surrogate.network_weights import network_of
 from autobct.maps.container import MapFileError, pack, unpack
-from autobct.maps.library import read_surrogate
-
-WEIGHTS = sorted((Path(__file__).parents[2] / "experiments" / "surrogate" / "weights").glob("*.surrogate"))
+from autobct.maps.library import NAME, read_surrogate
 
 
-@pytest.mark.parametrize("path", WEIGHTS, ids=lambda path: path.stem)
-def test_the_trained_ones_are_read(path: Path) -> None:
-    network, notes = read_surrogate(path)
+def test_the_trained_one_is_read() -> None:
+    data = (resources.files("autobct.maps") / "files" / NAME).read_bytes()
+    network, notes = read_surrogate(data)
     assert {name: int(notes[name]) for name in ("width", "narrow", "layers")} == {
         "width": len(network.whole[1]),
         "narrow": len(network.place[1]),
         "layers": len(network.blocks),
     }
-    again = network_of(unpack(path.read_bytes())[0])
+    again = network_of(unpack(data)[0])
     for one, other in zip(network.head, again.head, strict=True):
         np.testing.assert_array_equal(one, other)
 

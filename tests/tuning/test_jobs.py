@@ -576,7 +576,7 @@ def test_waiting_counts_seconds_so_train_may_not_return_a_cost() -> None:
 
 def runs_on_a_clock(price_of: str) -> int:
     """How many runs four jobs make of trainings that take 0.1 to 0.3 seconds on a clock of their own."""
-    tuner, running, now = Tuner(SQUARE, price="0.005 per 0.2s", max_runs=30), list[tuple[float, float, Train]](), 0.0
+    tuner, running, now = Tuner(SQUARE, price="0.002 per 0.2s", max_runs=30), list[tuple[float, float, Train]](), 0.0
     while True:
         while len(running) < places(tuner, 4):
             waiting = waiting_for([(began, train) for _, began, train in running], now, 4, price_of)

@@ -136,7 +136,7 @@ def side_by_side(price_of: str) -> Result:
 
 def test_a_price_of_waiting_is_one_of_waiting_at_every_price() -> None:
     """Against tuners at these prices that are asked what they would do with four free places."""
-    result, prices = side_by_side("waiting"), ("0.05 per 1s", "0.0132 per 1s", "0.002 per 1s")
+    result, prices = side_by_side("waiting"), ("0.05 per 1s", "0.003 per 1s", "0.002 per 1s")
     computing = side_by_side("compute").what_if(prices)
     for what, compute in zip(result.what_if(prices), computing, strict=True):
         other, stopped = Tuner(SQUARE, price=what.price, cost_range=(0.1, 2)), None

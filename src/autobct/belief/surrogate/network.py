@@ -88,7 +88,7 @@ class Network:
 
     place: Linear
     fact: Rows
-    told: Rows
+    shared: Rows
     embed: Linear
     whole: Linear
     whole2: Linear
@@ -140,7 +140,7 @@ class Network:
         """A token for each coordinate of each row.  basis: (PLACE, p, n),  wholes: (n, WHOLE) -> (w, p, n)."""
         token = _linear(basis, self.place)
         token += (self.fact @ facts.T)[:, :, None]
-        token += (self.told @ wholes.T)[:, None]
+        token += (self.shared @ wholes.T)[:, None]
         return _linear(np.maximum(token, 0.0), self.embed)
 
     def _embedded(self, wholes: Rows) -> Rows:

@@ -44,7 +44,7 @@ def array_shapes(width: int, narrow: int, layers: int) -> dict[str, tuple[int, .
         "head": (OUTPUTS, width),
     }
     norms = {"norm": width}
-    shapes: dict[str, tuple[int, ...]] = {"fact.weight": (narrow, FACTS), "told.weight": (narrow, WHOLE)}
+    shapes: dict[str, tuple[int, ...]] = {"fact.weight": (narrow, FACTS), "shared.weight": (narrow, WHOLE)}
     for k in range(layers):
         heads = width // HEAD
         block = {
@@ -112,7 +112,7 @@ def network_of(weights: Mapping[str, NDArray[np.floating]]) -> Network:
     return Network(
         place=linear("place"),
         fact=array("fact.weight"),
-        told=array("told.weight"),
+        shared=array("shared.weight"),
         embed=linear("embed"),
         whole=linear("whole"),
         whole2=linear("whole2"),
