@@ -1,7 +1,9 @@
-"""Train the learned surrogate: one network for every fold of families left out, and the one that is shipped.
+"""Train the learned surrogate on simulated tasks, as it is shipped.
 
-    python experiments/surrogate/tables.py --data FOLDER --out experiments/cache/tables.npz
-    python experiments/surrogate/train.py --tables experiments/cache/tables.npz --out FOLDER --seconds 500
+    python experiments/surrogate/train.py --out FOLDER --seconds 566
+
+With --tables (files of tables.py and live.py) and --folds fold-0,fold-1,fold-2,fold-3,all, networks learn from real
+tasks as well, each but the last without the families of its fold.
 
 On a GPU every training step is one CUDA graph, and the networks train side by side.  --resume FOLDER goes on from the
 checkpoints there; --span is the whole length of the schedule and --begun what was trained of it before.
@@ -32,7 +34,7 @@ from torch.nn import functional as F
 from autobct.belief.surrogate.network_inputs import BEFORE, COST_BINS, SCORE_BINS
 
 SIMULATED = "simulated"
-"""The network that has seen no real task: what the others begin from."""
+"""The network that has seen no real task, which is shipped."""
 _RATE, _WARM, _DECAY = 1e-3, 500, 0.999
 _CHUNK = 8192
 _ENOUGH = 300  # real tasks of a size; the share of fewer is smaller
@@ -252,7 +254,7 @@ def main() -> None:
     parser.add_argument("--span", type=float, help="length of the whole schedule; --seconds if not given")
     parser.add_argument("--begun", type=float, default=0.0)
     parser.add_argument("--rate", type=float, default=_RATE, help="highest learning rate")
-    parser.add_argument("--folds", default=",".join([*FOLDS, "all"]))
+    parser.add_argument("--folds", default=SIMULATED, help=f"networks: {SIMULATED}, {', '.join(FOLDS)}, all")
     parser.add_argument("--tasks", type=int, default=1 << 20)
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--narrow", type=int, default=48)

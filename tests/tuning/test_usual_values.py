@@ -32,13 +32,54 @@ def usual(space: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_boosted_trees() -> None:
-    assert usual(BOOSTED) == pytest.approx({"learning_rate": 0.1, "max_depth": 6, "subsample": 0.8})
+    """A hundred trees, the middle of the range, learn faster than many."""
+    expected = {"learning_rate": 0.1 * math.sqrt(3.0), "max_depth": 6, "subsample": 0.8}
+    assert usual(BOOSTED) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "rate"),
+    [
+        (Int(10, 1000, log=True), 0.1 * math.sqrt(3.0)),
+        (Int(100, 500), 0.1),
+        (Int(1000, 10_000, log=True), 0.1 * math.sqrt(0.3 / math.sqrt(10.0))),
+        (Int(50_000, 90_000), 0.025),
+        (Int(5, 20), 0.2),
+        (Int(1200, 1200), 0.05),
+    ],
+)
+def test_the_more_rounds_the_smaller_the_rate(rounds: Int, rate: float) -> None:
+    space = {"eta": Float(1e-3, 1, log=True), "max_depth": Int(2, 9), "booster__n_estimators": rounds}
+    assert usual(space)["eta"] == pytest.approx(rate)
+
+
+def test_the_more_epochs_the_smaller_the_rate() -> None:
+    rate = Float(1e-5, 1, log=True)
+    assert usual({"lr": rate, "batch_size": Int(8, 64), "epochs": Int(100, 100)})["lr"] == pytest.approx(1e-3)
+    assert usual({"lr": rate, "batch_size": Int(8, 64), "epochs": Int(5, 15)})["lr"] == pytest.approx(2e-3)
+    assert usual({"lr": rate, "momentum": Float(0, 1), "epochs": Int(300, 500)})["lr"] == pytest.approx(0.015)
+    fine = Float(1e-6, 1e-4, log=True)  # fine-tuning takes few epochs anyway
+    assert usual({"lr": fine, "batch_size": Int(8, 64), "epochs": Int(2, 4)})["lr"] == pytest.approx(5e-5)
+
+
+def test_a_choice_that_comes_close_to_a_usual_number() -> None:
+    rates, depths = Categorical([0.01, 0.05, 0.2]), Categorical([3, 5, 7])
+    assert usual({"eta": rates, "max_depth": depths, "n_rounds": Int(10, 1000, log=True)}) == {
+        "eta": 0.2,
+        "max_depth": 7,
+    }
+    assert usual({"eta": rates, "max_depth": Categorical([1, 2, 20])}) == {"eta": 0.05}
+    assert usual({"eta": rates, "max_depth": Int(2, 9), "reg_alpha": Categorical([0.1, 1.0])}).keys() == {
+        "eta",
+        "max_depth",
+    }  # none is near 0
+    assert usual({"eta": rates, "max_depth": Categorical([6, True, "deep"])})["max_depth"] == 6
 
 
 def test_the_same_name_means_another_thing_in_another_model() -> None:
     rate = Float(1e-5, 1, log=True)
     assert usual({"learning_rate": rate, "units": Int(8, 256)})["learning_rate"] == pytest.approx(1e-3)
-    assert usual({"lr": rate, "momentum": Float(0, 0.99)}) == pytest.approx({"lr": 1e-2, "momentum": 0.9})
+    assert usual({"lr": rate, "momentum": Float(0, 0.99)}) == pytest.approx({"lr": 0.03, "momentum": 0.9})
     gamma = Float(1e-4, 10, log=True)
     none = usual({"eta": Float(0.01, 1, log=True), "max_depth": Int(1, 10), "gamma": gamma})["gamma"]
     assert math.log(none / 1e-4) == pytest.approx(0.1 * math.log(1e5))  # zero is not in a logarithmic range
@@ -141,7 +182,7 @@ def log(low: float, high: float) -> Float:
         ),
         (
             {"nrounds": Int(1, 2000), "eta": log(1e-3, 1), "min.child.weight": log(0.1, 100), "gamma": Float(0, 5)},
-            {"eta": 0.1, "min.child.weight": 1, "gamma": 0},
+            {"eta": 0.1 * math.sqrt(300 / 1000.5), "min.child.weight": 1, "gamma": 0},
         ),
         (
             {"eta": log(1e-3, 1), "booster": Categorical(["dart", "gbtree"]), "skip_drop": Float(0, 1)},
@@ -149,11 +190,11 @@ def log(low: float, high: float) -> Float:
         ),
         (
             {"iterations": Int(10, 999), "depth": Int(2, 10), "learning_rate": log(1e-3, 1)},
-            {"depth": 6, "learning_rate": 0.1},
+            {"depth": 6, "learning_rate": 0.1 * math.sqrt(300 / 504.5)},
         ),
         (
             {"ntrees": Int(10, 999), "maxDepth": Int(2, 10), "learnRate": log(1e-3, 1)},
-            {"maxDepth": 6, "learnRate": 0.1},
+            {"maxDepth": 6, "learnRate": 0.1 * math.sqrt(300 / 504.5)},
         ),
         (
             {"num.trees": Int(1, 2000), "mtry.power": Float(0, 1), "replace": Categorical(["FALSE", "TRUE"])},
@@ -178,7 +219,7 @@ def log(low: float, high: float) -> Float:
                 "one_minus_momentum": log(1e-3, 1),
                 "schedule": Categorical(["step", "cosine"]),
             },
-            {"lr_initial": 1e-2, "one_minus_momentum": 0.1, "schedule": "cosine"},
+            {"lr_initial": 0.03, "one_minus_momentum": 0.1, "schedule": "cosine"},
         ),
         (
             {"optim.lr": log(1e-5, 1e-1), "model.hidden_size": Int(8, 512), "beta2": Float(0.9, 0.9999)},
@@ -245,7 +286,7 @@ def test_constants_and_steps() -> None:
 
 def test_the_first_run_is_there() -> None:
     first = Tuner(BOOSTED, price=0.001, score_range=(0, 1)).ask()
-    assert first.params["learning_rate"] == pytest.approx(0.1)
+    assert first.params["learning_rate"] == pytest.approx(0.1 * math.sqrt(3.0))
     assert (first.params["max_depth"], first.params["subsample"]) == (6, pytest.approx(0.8))
 
 

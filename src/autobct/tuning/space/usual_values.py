@@ -32,6 +32,8 @@ _NUMBER = re.compile(r"_?\d+$")  # n_units_1
 _INNER = 0.1  # how far from the end of its range a value is put that lies beyond it
 _LOWEST = 0.2  # of a logarithmic range of rates: below it, a rate is of another kind of training
 _FINE = 1e-3  # no rate above it: a trained network is trained further
+_ALIKE = 2.0  # among choices a number counts as the usual one up to this ratio
+_LONGER, _SHORTER = 0.25, 2.0  # bounds of what many or few rounds or epochs change in a usual rate
 
 
 def _names(text: str) -> frozenset[str]:
@@ -47,6 +49,7 @@ _RATE = """learning_rate learning_rate_init lr eta eta0 shrinkage step_size lear
     lr_initial base_lr lr0 initial_learning_rate init_learning_rate base_learning_rate"""
 _RATES = _names(_RATE)
 _ROUNDS = _names("nrounds n_rounds num_round num_boost_round num_iterations iterations n_estimators n_trees ntrees")
+_LENGTHS = _ROUNDS | _names("max_iter epochs n_epochs num_epochs max_epochs")
 _TREES = _names(
     """max_depth tree_depth interaction_depth max_leaf_nodes num_leaves max_leaves min_samples_leaf min_samples_split
     min_node_size nodesize n_minobsinnode min_rows"""
@@ -133,7 +136,7 @@ _NETWORK = _table(
         "optimizer opt solver": "adamw adam",
     }
 )
-_WITH_MOMENTUM = {**_NETWORK, **_table({_RATE: 1e-2})}
+_WITH_MOMENTUM = {**_NETWORK, **_table({_RATE: 0.03})}
 _FINE_TUNED = {
     **_NETWORK,
     **_table({_RATE: 5e-5, "weight_decay wd": 0.01, "dropout attention_dropout hidden_dropout": 0.1}),
@@ -201,6 +204,9 @@ _KINDS: tuple[tuple[tuple[Set[str], ...], Mapping[str, Usual]], ...] = (
 )
 """Kinds of models: of each of these sets of names one is there.  The first that fits counts."""
 
+_IN_STEPS = ((_BOOSTED, 300), (_LIGHTGBM, 300), (_NETWORK, 100), (_WITH_MOMENTUM, 100))
+"""Kinds trained in rounds or epochs, and for how many of these their usual rate is."""
+
 
 def usual_places(space: Space) -> tuple[tuple[int, float], ...]:
     """(parameter, place) of those with a usual value: the parameter's position among those tuned, and its coordinate
@@ -210,8 +216,25 @@ def usual_places(space: Space) -> tuple[tuple[int, float], ...]:
     known = _values_for(all_names)
     if known is _NETWORK and any(_fine_tuned(p, _plain(name)) for name, p in pairs):
         known = _FINE_TUNED
+    steps = next((steps for kind, steps in _IN_STEPS if known is kind), None)
+    if steps is not None and (length := _length(space)) is not None:
+        known = _slowed(known, length / steps)
     found = ((which, _place(p, _plain(name), known)) for which, (name, p) in enumerate(pairs))
     return tuple((which, place) for which, place in found if place is not None)
+
+
+def _slowed(known: Mapping[str, Usual], longer: float) -> Mapping[str, Usual]:
+    """With a rate for a training so many times as long: the smaller, as a square root."""
+    change = min(max(1.0 / math.sqrt(longer), _LONGER), _SHORTER)
+    return {name: usual * change if name in _RATES else usual for name, usual in known.items()}  # type: ignore[operator]
+
+
+def _length(space: Space) -> float | None:
+    """The middle of the range of rounds or epochs; None where they are no parameter."""
+    for name, parameter in zip(space.names, space.parameters, strict=True):
+        if isinstance(parameter, Int) and not _LENGTHS.isdisjoint(_plain(name)):
+            return math.sqrt(parameter.low * parameter.high) if parameter.log else (parameter.low + parameter.high) / 2
+    return None
 
 
 def _plain(name: str) -> tuple[str, ...]:
@@ -277,14 +300,25 @@ def _fits(parameter: Float | Int, rate: float) -> bool:
 
 
 def _choice(parameter: Categorical, usual: Usual | None) -> float | None:
-    """The position of the choice that has one of these names, the first first, or is this number."""
+    """The position of the choice that has one of these names, the first first, or comes close to this number."""
     if isinstance(usual, str):
         named = [str(choice) if isinstance(choice, str | bool) else "" for choice in parameter.choices]
         plain = [text.lower().replace("_", "") for text in named]
         return next((float(plain.index(name)) for name in usual.replace("_", "").split() if name in plain), None)
-    numbers = [isinstance(choice, int | float) and not isinstance(choice, bool) for choice in parameter.choices]
-    same = (k for k, choice in enumerate(parameter.choices) if numbers[k] and choice == usual)
-    return next((float(k) for k in same), None)
+    if not isinstance(usual, int | float):
+        return None
+    away = [_ratio(choice, usual) for choice in parameter.choices]
+    nearest = min(range(len(away)), key=away.__getitem__)
+    return float(nearest) if away[nearest] <= _ALIKE else None
+
+
+def _ratio(choice: object, usual: float) -> float:
+    """How many times as large as the other the larger one is; inf where that says nothing."""
+    if isinstance(choice, bool) or not isinstance(choice, int | float):
+        return math.inf
+    if choice == usual:
+        return 1.0
+    return max(choice / usual, usual / choice) if min(choice, usual) > 0 else math.inf
 
 
 def _coordinate(parameter: Float | Int, value: float) -> float:
