@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import ndtri
 
-from autobct.belief.arrays import Array, kronecker
+from autobct.belief.arrays import Array
 from autobct.belief.basis import noise_at
 from autobct.belief.gaussian import Belief, Gaussian
 from autobct.tuning.space.candidates import drawn_at
@@ -21,7 +21,7 @@ from autobct.tuning.units.ranges import DIVERGED
 from autobct.tuning.units.scale import ScaledProblem
 
 _FARTHEST_BELOW = 60.0  # units below the middle: e^60 is beyond any score, and still a number
-_POINTS = 512  # in each set: shares to about a hundredth
+_POINTS = 512  # in each set, a power of two: shares to about a hundredth
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ def importance(known: Learned) -> dict[str, float]:
     """The share of each parameter, the largest first; they sum to 1.  No random numbers: the same for the same runs."""
     space = known.problem.space
     tuned = tuned_names(space.names, space.parameters)
-    both = kronecker(_POINTS, 2 * len(tuned))
+    both = _evenly(2 * len(tuned))
     first, second = both[:, : len(tuned)], both[:, len(tuned) :]
     base = _estimated(known, first)
     effects = np.zeros(len(tuned))
@@ -278,6 +278,13 @@ def importance(known: Learned) -> dict[str, float]:
     shares = effects / total if total > 0.0 else np.full(len(tuned), 1.0 / len(tuned))
     found = dict.fromkeys(space.names, 0.0) | dict(zip(tuned, shares.tolist(), strict=True))
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def _evenly(dim: int) -> Array:
+    """The first points of Sobol's sequence, in the middles of their cells: few choices all come up equally often."""
+    from scipy.stats import qmc  # slow to import
+
+    return np.asarray(qmc.Sobol(dim, scramble=False).random(_POINTS) + 0.5 / _POINTS)
 
 
 def _estimated(known: Learned, points: Array) -> Array:
