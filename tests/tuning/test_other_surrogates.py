@@ -16,7 +16,7 @@ from autobct.maps.container import MapFileError
 from autobct.maps.library import read_surrogate
 from autobct.tuning.decide import position
 from autobct.tuning.model import other_surrogates
-from autobct.tuning.model.other_surrogates import REALISED, layout_of
+from autobct.tuning.model.other_surrogates import REALISED, NetworkSurrogate, layout_of
 from autobct.tuning.problem import problem_of
 from autobct.tuning.units.price import parse_price
 from autobct.tuning.units.ranges import shown
@@ -71,6 +71,33 @@ def test_values_are_the_weighted_mean_of_both_as_far_as_it_is_realised() -> None
     np.testing.assert_allclose(
         expected_price(state, terms), np.sqrt(run_price(state, terms) * second.price(terms)), rtol=1e-12
     )
+
+
+def expected_by_the_network(tuner: Tuner, guess: Any, monkeypatch: pytest.MonkeyPatch) -> RunExpectation:
+    """At the tuner's candidates, had it been told this guess alone."""
+    problem = tuner.position().problem
+    with monkeypatch.context() as patch:
+        patch.setattr(other_surrogates, "_guess", lambda problem: guess)
+        found = NetworkSurrogate().posterior(problem, tuner.history, (), problem.controls)
+    assert found is not None
+    return found
+
+
+def test_whether_a_guess_is_good_is_an_even_bet_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked with the guess and without; after a few runs without."""
+    guess = np.array([0.9, 0.1, 1.0, 0.0])
+    few, some = tuner_after(3), tuner_after(5)
+    both, without = (expected_by_the_network(few, told, monkeypatch) for told in (guess, None))
+    monkeypatch.setattr(
+        other_surrogates, "_shown", lambda *told, shown=other_surrogates._shown: replace(shown(*told), guess=guess)
+    )
+    trusting = expected_by_the_network(few, None, monkeypatch)
+    assert np.abs(trusting.gain - without.gain).max() > 0.5 * without.gain.max()
+    np.testing.assert_allclose(both.gain, (trusting.gain + without.gain) / 2.0)
+    np.testing.assert_allclose(both.cost, np.sqrt(trusting.cost * without.cost))  # type: ignore[operator]
+    monkeypatch.undo()
+    told, hidden = (expected_by_the_network(some, told, monkeypatch) for told in (guess, None))
+    np.testing.assert_array_equal(told.gain, hidden.gain)
 
 
 def test_of_any_number_of_surrogates_the_median_counts(monkeypatch: pytest.MonkeyPatch) -> None:

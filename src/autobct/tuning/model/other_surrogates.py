@@ -32,6 +32,7 @@ _BEST, _LATEST = 16, 44  # of very many runs the network is shown so many
 _LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which no other surrogate is asked
 _FEW = 5  # finished runs, from which on the network sees the scale of scores of no natural range
 _ENOUGH = 8  # finished runs, from which on the process has a say
+_GUESSED = 4  # runs, up to which the network is shown a guess; after that they say themselves where scores are good
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
 
 
@@ -55,7 +56,8 @@ class NetworkSurrogate:
     """The trained network of the package.
 
     It has no say before a run has finished.  Runs under way count as finished with the outcome that it expects of them;
-    of very many the latest.
+    of very many the latest.  After a few runs, whether a guess is good is an even bet: it is asked with the guess and
+    without.
     """
 
     def posterior(
@@ -65,13 +67,22 @@ class NetworkSurrogate:
         shown = _shown(problem, runs)
         if shown is None:
             return None
-        network, layout = shipped_surrogate(), layout_of(problem.space, problem.stated.hints.growing)
-        posterior = NetworkPosterior.after(network, layout, shown)
-        under_way = pending[-_LATEST:]
-        if under_way:
-            posterior = NetworkPosterior.after(network, layout, _anticipated(posterior, np.stack(under_way)))
-        improvement, cost = posterior.improvement_and_cost(controls)
-        return RunExpectation(improvement, cost * shown.price)
+        layout, under_way = layout_of(problem.space, problem.stated.hints.growing), pending[-_LATEST:]
+        gain, cost = _gain_and_cost(layout, shown, under_way, controls)
+        guess = _guess(problem) if len(runs) <= _GUESSED else None
+        if guess is not None:
+            trusting = _gain_and_cost(layout, replace(shown, guess=guess), under_way, controls)
+            gain, cost = (gain + trusting[0]) / 2.0, np.sqrt(cost * trusting[1])
+        return RunExpectation(gain, cost)
+
+
+def _gain_and_cost(layout: Layout, shown: Shown, under_way: Sequence[Array], controls: Array) -> tuple[Array, Array]:
+    """Expected improvement and price of a run at controls (G, p), as the network has them."""
+    posterior = NetworkPosterior.after(shipped_surrogate(), layout, shown)
+    if under_way:
+        posterior = NetworkPosterior.after(posterior.network, layout, _anticipated(posterior, np.stack(under_way)))
+    improvement, cost = posterior.improvement_and_cost(controls)
+    return improvement, cost * shown.price
 
 
 class GaussianProcessSurrogate:
@@ -141,7 +152,6 @@ def _shown(problem: ScaledProblem, runs: Sequence[Run]) -> Shown | None:
         costs=costs[chosen],
         price=problem.per_cost,
         ends=_ends(problem, scores[np.isfinite(scores)]),
-        guess=_guess(problem),
         widest=1.0,  # the range of scores, stated or as the runs have shown it
     )
     return None if shown.unit < _LOWEST * shown.width else shown
