@@ -3,8 +3,8 @@
     python benchmarks/densities.py --data FOLDER [--each 4] [--runs 20]
 
 The default tuner plays tasks of twelve families at the lowest price, on to the same number of runs where it would stop.
-Before every run each surrogate says how likely the score is that the run then shows; the network is the one of the fold
-that has never seen the family.  Densities are in the task's ranges of scores, and families weigh alike.
+Before every run each surrogate says how likely the score is that the run then shows.  The network has learned from
+simulated tasks alone, and is shown no guess.  Densities are in the task's ranges of scores, and families weigh alike.
 """
 
 from __future__ import annotations

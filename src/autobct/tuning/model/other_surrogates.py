@@ -32,7 +32,7 @@ _BEST, _LATEST = 16, 44  # of very many runs the network is shown so many
 _LOWEST = 1e-4  # price of a typical run, in what scores differ by, below which no other surrogate is asked
 _FEW = 5  # finished runs, from which on the network sees the scale of scores of no natural range
 _ENOUGH = 8  # finished runs, from which on the process has a say
-_GUESSED = 4  # runs, up to which the network is shown a guess; after that they say themselves where scores are good
+_OPEN = 2  # runs, up to which nothing says whether a guess is good; after that the network sees for itself
 _CHEAPEST = 1e-6  # of the most expensive run: a cost that is as good as none
 
 
@@ -56,7 +56,7 @@ class NetworkSurrogate:
     """The trained network of the package.
 
     It has no say before a run has finished.  Runs under way count as finished with the outcome that it expects of them;
-    of very many the latest.  After a few runs, whether a guess is good is an even bet: it is asked with the guess and
+    of very many the latest.  Up to two runs, whether a guess is good is an even bet: it is asked with the guess and
     without.
     """
 
@@ -68,11 +68,12 @@ class NetworkSurrogate:
         if shown is None:
             return None
         layout, under_way = layout_of(problem.space, problem.stated.hints.growing), pending[-_LATEST:]
-        gain, cost = _gain_and_cost(layout, shown, under_way, controls)
-        guess = _guess(problem) if len(runs) <= _GUESSED else None
-        if guess is not None:
-            trusting = _gain_and_cost(layout, replace(shown, guess=guess), under_way, controls)
-            gain, cost = (gain + trusting[0]) / 2.0, np.sqrt(cost * trusting[1])
+        guess = _guess(problem)
+        trusting = shown if guess is None else replace(shown, guess=guess)
+        gain, cost = _gain_and_cost(layout, trusting, under_way, controls)
+        if guess is not None and len(runs) <= _OPEN:
+            other = _gain_and_cost(layout, shown, under_way, controls)
+            gain, cost = (gain + other[0]) / 2.0, np.sqrt(cost * other[1])
         return RunExpectation(gain, cost)
 
 
