@@ -46,6 +46,8 @@ def test_boosted_trees() -> None:
         (Int(50_000, 90_000), 0.025),
         (Int(5, 20), 0.2),
         (Int(1200, 1200), 0.05),
+        (Int(0, 0), 0.2),
+        (Int(-9, 9), 0.2),  # of what?
     ],
 )
 def test_the_more_rounds_the_smaller_the_rate(rounds: Int, rate: float) -> None:

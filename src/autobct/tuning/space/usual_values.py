@@ -48,7 +48,8 @@ def _length(space: Space) -> float | None:
     """The middle of the range of rounds or epochs; None where they are no parameter."""
     for name, parameter in zip(space.names, space.parameters, strict=True):
         if isinstance(parameter, Int) and not LENGTHS.isdisjoint(_plain(name)):
-            return math.sqrt(parameter.low * parameter.high) if parameter.log else (parameter.low + parameter.high) / 2
+            low, high = parameter.low, parameter.high
+            return max(math.sqrt(low * high) if parameter.log else (low + high) / 2, 1.0)
     return None
 
 
