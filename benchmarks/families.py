@@ -159,7 +159,7 @@ def trained(job: tuple[str, str, int]) -> dict[str, Any]:
 
 
 def space_of(family: str) -> Space:
-    """Of a family that is learned from, or of a fresh one."""
+    """Of a family of the first twelve, or of a fresh one."""
     return FRESH[family] if family in FRESH else SPACES[family]
 
 

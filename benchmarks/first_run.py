@@ -11,11 +11,8 @@ that were recognised.
 from __future__ import annotations
 
 import argparse
-import sys
 from functools import cache
-from pathlib import Path
 
-import left_out
 import numpy as np
 from left_out import calling, chosen_tasks
 from tasks import LEVELS, Question, Task, seed_on, tuner_for
@@ -24,8 +21,6 @@ import autobct
 from autobct.tuning.space.parameter import tuned_names
 from autobct.tuning.space.space import Space
 from autobct.tuning.space.usual_values import usual_places
-
-sys.path.insert(0, str(Path(left_out.__file__).resolve().parents[1] / "experiments" / "surrogate"))
 
 
 def captured(task: Task, level: float) -> float:
@@ -63,7 +58,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=4, help="tasks per family")
     parser.add_argument("--names", default="known,hidden")
     parser.add_argument("--families", help="these alone")
-    parser.add_argument("--fresh", action="store_true", help="families that serve for judging alone")
+    parser.add_argument("--fresh", action="store_true", help="the thirteen fresh families")
     asked = parser.parse_args()
     ways = asked.names.split(",")
     found: list[list[list[float]]] = []

@@ -1,4 +1,4 @@
-"""Models and data of families that serve for judging: no network has learned from them.
+"""Models and data of the fresh families, which the shipped network has not learned from.
 
 Spaces and names are those that users of the libraries write: LightGBM, XGBoost, CatBoost, R's rpart, ranger and
 e1071, scikit-learn's models with two to four parameters, and networks as in tabular benchmarks.  `families.py train

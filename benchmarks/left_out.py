@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=8, help="tasks per family")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=1e9, help="start no play after so long")
-    parser.add_argument("--fresh", action="store_true", help="families that serve for judging alone")
+    parser.add_argument("--fresh", action="store_true", help="the thirteen fresh families")
     parser.add_argument("--out", type=Path, help="one line of JSON for every play is added")
     asked = parser.parse_args()
     tasks = chosen_tasks(asked.data, asked.each, fresh=asked.fresh)

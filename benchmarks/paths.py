@@ -4,8 +4,8 @@
     python benchmarks/paths.py report FILE.jsonl
 
 Every line is one play on one task at one price, up to 40 runs.  Before each run it has what the ensemble and the
-network (of the fold that has never seen the family) expect at the candidate that is chosen, and afterwards what that
-brought.  So any stopping rule can be tried on the same plays.  Scores and prices are in ranges of the task's scores.
+network, which has never seen the family, expect at the candidate that is chosen, and afterwards what that brought.
+So any stopping rule can be tried on the same plays.  Scores and prices are in ranges of the task's scores.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python benchmarks/side_by_side.py --data FOLDER [--each 3] [--jobs 4] [--levels 0.003 0.01] [--seeds 1]
     python benchmarks/side_by_side.py --data FOLDER --rules compute at-once believer waiting
 
-Twelve families of tasks, each with a network that has never seen the family; FOLDER is that of left_out.py.
+Twelve families of tasks that the network has never seen; FOLDER is that of left_out.py.
 
 captured: as in docs/peers.md, with all computing paid for;  waited: with the wall clock paid for instead
 lost:     what one job captures more, on the same tasks, with the standard error of the mean

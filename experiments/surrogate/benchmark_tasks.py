@@ -31,7 +31,7 @@ def all_names(data: str) -> list[str]:
 
 
 def fresh_names(data: str) -> list[str]:
-    """Of the tasks that serve for judging alone."""
+    """Of the tasks of the thirteen fresh families."""
     return list(_trained(data, families.FRESH_FILE))
 
 

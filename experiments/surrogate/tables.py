@@ -1,6 +1,6 @@
 """Real tasks as pools: pieces of every task, whole or with some parameters held at a value.
 
-python experiments/surrogate/tables.py --data FOLDER --out FILE.npz [--workers 15]
+python experiments/surrogate/tables.py --data FOLDER --out FILE.npz [--pieces 240] [--workers 15]
 """
 
 from __future__ import annotations

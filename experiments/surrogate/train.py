@@ -3,7 +3,7 @@
     python experiments/surrogate/train.py --out FOLDER --seconds 566
 
 With --tables (files of tables.py and live.py) and --folds fold-0,fold-1,fold-2,fold-3,all, networks learn from real
-tasks as well, each but the last without the families of its fold.
+tasks as well, that of a fold without the families of the fold.
 
 On a GPU every training step is one CUDA graph, and the networks train side by side.  --resume FOLDER goes on from the
 checkpoints there; --span is the whole length of the schedule and --begun what was trained of it before.
@@ -261,6 +261,8 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     told = parser.parse_args()
+    if told.folds != SIMULATED and not told.tables:
+        parser.error("--folds are of real tasks; say --tables as well")
     start = time.monotonic()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.set_float32_matmul_precision("high")

@@ -46,8 +46,8 @@ def test_boosted_trees() -> None:
         (Int(50_000, 90_000), 0.025),
         (Int(5, 20), 0.2),
         (Int(1200, 1200), 0.05),
-        (Int(0, 0), 0.2),
-        (Int(-9, 9), 0.2),  # of what?
+        (Int(0, 0), 0.1),
+        (Int(-1, -1), 0.1),  # no limit
     ],
 )
 def test_the_more_rounds_the_smaller_the_rate(rounds: Int, rate: float) -> None:
@@ -76,6 +76,7 @@ def test_a_choice_that_comes_close_to_a_usual_number() -> None:
         "max_depth",
     }  # none is near 0
     assert usual({"eta": rates, "max_depth": Categorical([6, True, "deep"])})["max_depth"] == 6
+    assert usual({"eta": rates, "max_depth": Categorical([10**400, 6, math.inf])})["max_depth"] == 6
 
 
 def test_the_same_name_means_another_thing_in_another_model() -> None:

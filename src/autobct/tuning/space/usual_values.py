@@ -19,6 +19,7 @@ _NUMBER = re.compile(r"_?\d+$")  # n_units_1
 _INNER = 0.1  # how far from the end of its range a value is put that lies beyond it
 _LOWEST = 0.2  # of a logarithmic range of rates: below it, a rate is of another kind of training
 _FINE = 1e-3  # no rate above it: a trained network is trained further
+_LARGEST = 1e300  # a whole number beyond it cannot be divided
 _ALIKE = 2.0  # among choices a number counts as the usual one up to this ratio
 _LONGER, _SHORTER = 0.25, 2.0  # bounds of what many or few rounds or epochs change in a usual rate
 
@@ -45,11 +46,12 @@ def _slowed(known: Mapping[str, Usual], longer: float) -> Mapping[str, Usual]:
 
 
 def _length(space: Space) -> float | None:
-    """The middle of the range of rounds or epochs; None where they are no parameter."""
+    """The middle of the range of rounds or epochs; None where they are no parameter, or it is not positive."""
     for name, parameter in zip(space.names, space.parameters, strict=True):
         if isinstance(parameter, Int) and not LENGTHS.isdisjoint(_plain(name)):
             low, high = parameter.low, parameter.high
-            return max(math.sqrt(low * high) if parameter.log else (low + high) / 2, 1.0)
+            middle = math.sqrt(low * high) if parameter.log else (low + high) / 2
+            return middle if middle > 0 else None
     return None
 
 
@@ -128,7 +130,9 @@ def _ratio(choice: object, usual: float) -> float:
         return math.inf
     if choice == usual:
         return 1.0
-    return max(choice / usual, usual / choice) if min(choice, usual) > 0 else math.inf
+    if min(choice, usual) <= 0 or choice > _LARGEST:
+        return math.inf
+    return max(choice / usual, usual / choice)
 
 
 def _coordinate(parameter: Float | Int, value: float) -> float:
