@@ -122,8 +122,13 @@ class Source:
 
 def _within(pool: Pool, size: Size) -> Tensor:
     """Which tasks have such a size."""
-    coordinates = pool.facts[:, :, 0].float().sum(dim=1)
+    coordinates = _coordinates(pool)
     return torch.nonzero((coordinates > size.above) & (coordinates <= size.features)).flatten()
+
+
+def _coordinates(pool: Pool) -> Tensor:
+    """How many each task has.  (T,)."""
+    return pool.facts[:, :, 0].float().sum(dim=1)
 
 
 class Pupil:
@@ -193,8 +198,8 @@ class Pupil:
 
 @torch.no_grad()
 def judged(network: Network, tasks: Pool, batches: int = 8) -> np.ndarray:
-    """Losses, and how often central intervals of 50 and 90 % hold score and log cost."""
-    found = []
+    """Losses, and how often central intervals of 50 and 90 % hold score and log cost, of tasks of a size it knows."""
+    found, tasks = [], tasks[_coordinates(tasks) <= SIZES[-1].features]
     for _ in range(batches):
         at = torch.randint(len(tasks), (512,), device=tasks.score.device)
         task = lesson(tasks[at], SIZES[-1].features)
@@ -244,7 +249,7 @@ def chances(real: Pool, held: tuple[str, ...]) -> Tensor:
     return weights / weights.sum()
 
 
-def main() -> None:
+def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=Path, nargs="*", default=[], help="files of tables.py and live.py")
     parser.add_argument("--out", type=Path, required=True)
@@ -260,73 +265,95 @@ def main() -> None:
     parser.add_argument("--narrow", type=int, default=48)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
-    told = parser.parse_args()
-    if told.folds != SIMULATED and not told.tables:
+    asked = parser.parse_args()
+    if asked.folds != SIMULATED and not asked.tables:
         parser.error("--folds are of real tasks; say --tables as well")
-    start = time.monotonic()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.set_float32_matmul_precision("high")
-    rng = torch.Generator(device=device).manual_seed(told.seed + int(told.begun))
-    made = joined([simulated(min(_CHUNK, told.tasks), device, rng) for _ in range(max(1, told.tasks // _CHUNK))])
-    real = real_tasks(told.tables, device) if told.tables else None
-    print(
-        f"{len(made)} simulated, {0 if real is None else len(real)} real tasks, {time.monotonic() - start:.0f} s",
-        flush=True,
-    )
-    settings = {"width": told.width, "narrow": told.narrow, "layers": told.layers}
+    return asked
+
+
+def _pupils(asked: argparse.Namespace, made: Pool, real: Pool | None, device: torch.device) -> list[Pupil]:
+    """The networks to train, from nothing or from where another training left them."""
+    settings = _settings(asked)
     _TEMPLATES.append(Network(**settings).to(device))
     pupils = []
-    for name in told.folds.split(","):
+    for name in asked.folds.split(","):
         weights = None if real is None or name == SIMULATED else chances(real, FOLDS.get(name, ()))
-        source = Source(made, real, weights)
-        pupil = Pupil(name, source, device, settings)
-        if told.resume is not None:
-            load(told.resume / f"{name}.checkpoint", pupil)
-        if told.start is not None:
-            begin(told.start, pupil)
+        pupil = Pupil(name, Source(made, real, weights), device, settings)
+        if asked.resume is not None:
+            load(asked.resume / f"{name}.checkpoint", pupil)
+        if asked.start is not None:
+            begin(asked.start, pupil)
         pupil.capture()
         pupils.append(pupil)
-    told.out.mkdir(parents=True, exist_ok=True)
-    span, steps, said, kept = told.span or told.seconds, 0, 0.0, 0.0
-    while (spent := time.monotonic() - start) < told.seconds:
-        share = (told.begun + spent) / span
-        rate = told.rate * min(1.0, (steps + 1) / _WARM) * 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0)))
+    return pupils
+
+
+def _settings(asked: argparse.Namespace) -> dict[str, int]:
+    return {"width": asked.width, "narrow": asked.narrow, "layers": asked.layers}
+
+
+def _train(asked: argparse.Namespace, pupils: list[Pupil], start: float) -> int:
+    """Until the time is over; how many steps that were.  start: when it began, on the monotonic clock."""
+    span, steps, printed, kept = asked.span or asked.seconds, 0, 0.0, 0.0
+    while (spent := time.monotonic() - start) < asked.seconds:
+        share = (asked.begun + spent) / span
+        rate = asked.rate * min(1.0, (steps + 1) / _WARM) * 0.5 * (1.0 + math.cos(math.pi * min(share, 1.0)))
         for pupil in pupils:
             pupil.rate.fill_(max(rate, 1e-6))
             pupil.step()
         steps += 1
-        if steps % 10 == 0 and device.type == "cuda":
+        if steps % 10 == 0 and torch.cuda.is_available():
             torch.cuda.synchronize()  # so that the clock above means something
-        if spent - said > 30.0:
-            said = spent
+        if spent - printed > 30.0:
+            printed = spent
             parts = " ".join(f"{p.name} {p.running[0].item():.3f}/{p.running[1].item():.3f}" for p in pupils)
             print(f"{spent:5.0f} s  step {steps}  {parts}", flush=True)
         if spent - kept > _KEEP:
             kept = spent
             for pupil in pupils:
-                save(told.out / f"{pupil.name}.checkpoint", pupil)
-    if device.type == "cuda":
+                save(asked.out / f"{pupil.name}.checkpoint", pupil)
+    if torch.cuda.is_available():
         torch.cuda.synchronize()
+    return steps
+
+
+def _finish(asked: argparse.Namespace, pupil: Pupil, steps: int, made: Pool, real: Pool | None) -> None:
+    """Its checkpoint, its file, and how well it predicts what it has not learned from."""
+    save(asked.out / f"{pupil.name}.checkpoint", pupil)
+    network = pupil.averaged()
+    note = {
+        "fold": pupil.name,
+        "held out": " ".join(FOLDS.get(pupil.name, ())),
+        "steps": str(steps),
+        "seconds": f"{asked.begun + asked.seconds:.0f}",
+        "seed": str(asked.seed),
+        **{key: str(value) for key, value in _settings(asked).items()},
+    }
+    ship(asked.out / f"{pupil.name}.surrogate", network, note)
+    rows = {"simulated": judged(network, made)}
+    if real is not None:
+        for name in FAMILIES if pupil.name == SIMULATED else FOLDS.get(pupil.name, ()):
+            here = real.family == FAMILIES.index(name)
+            if here.any():
+                rows[name] = judged(network, real[here])
+    for name, row in rows.items():
+        print(f"{pupil.name:7s} {name:14s} " + " ".join(f"{value:7.3f}" for value in row), flush=True)
+
+
+def main() -> None:
+    asked, start = _asked(), time.monotonic()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_float32_matmul_precision("high")
+    rng = torch.Generator(device=device).manual_seed(asked.seed + int(asked.begun))
+    made = joined([simulated(min(_CHUNK, asked.tasks), device, rng) for _ in range(max(1, asked.tasks // _CHUNK))])
+    real = real_tasks(asked.tables, device) if asked.tables else None
+    counts = f"{len(made)} simulated, {0 if real is None else len(real)} real tasks"
+    print(f"{counts}, {time.monotonic() - start:.0f} s", flush=True)
+    asked.out.mkdir(parents=True, exist_ok=True)
+    pupils = _pupils(asked, made, real, device)
+    steps = _train(asked, pupils, start)
     for pupil in pupils:
-        save(told.out / f"{pupil.name}.checkpoint", pupil)
-        network = pupil.averaged()
-        note = {
-            "fold": pupil.name,
-            "held out": " ".join(FOLDS.get(pupil.name, ())),
-            "steps": str(steps),
-            "seconds": f"{told.begun + told.seconds:.0f}",
-            "seed": str(told.seed),
-            **{key: str(value) for key, value in settings.items()},
-        }
-        ship(told.out / f"{pupil.name}.surrogate", network, note)
-        rows = {"simulated": judged(network, made)}
-        if real is not None:
-            for name in FAMILIES if pupil.name == SIMULATED else FOLDS.get(pupil.name, ()):
-                here = real.family == FAMILIES.index(name)
-                if here.any():
-                    rows[name] = judged(network, real[here])
-        for name, row in rows.items():
-            print(f"{pupil.name:7s} {name:14s} " + " ".join(f"{value:7.3f}" for value in row), flush=True)
+        _finish(asked, pupil, steps, made, real)
 
 
 if __name__ == "__main__":
