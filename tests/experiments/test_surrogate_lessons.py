@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytestmark = pytest.mark.heavy
@@ -38,31 +38,56 @@ def test_what_a_run_shows_is_noisier_where_scores_are_high_or_low_and_now_and_th
     assert mishaps.mean() < 0.1
 
 
-def test_some_candidates_are_those_that_the_pupil_would_train_at(modules: Any) -> None:
+@pytest.mark.parametrize("after", [(0, 10), (10, 38)])
+def test_a_lesson_shows_what_runs_brought_and_of_candidates_only_where_they_are(
+    modules: Any, after: tuple[int, int]
+) -> None:
     simulate, episodes = modules
-    task = tasks(simulate)
-    asked = list[Any]()
-
-    def look(runs: Any, candidates: Any, mask: Any) -> Any:
-        """Everything good lies where the first coordinates are large, and costs and chances are the same everywhere."""
-        asked.append((runs, candidates, mask))
-        logits = torch.zeros(*candidates.shape[:2], episodes.SCORE_BINS + episodes.COST_BINS + 1 + episodes.BEFORE)
-        logits[..., episodes.SCORE_BINS - 1] = 40.0 * candidates[..., :168].unflatten(-1, (24, 7))[..., 0].sum(dim=-1)
-        return logits
-
     torch.manual_seed(1)
-    found = episodes.lesson(task, look)
-    ((runs, reach, mask),) = asked
-    assert reach.shape[:2] == (24, 96 + 24)
-    assert found.candidates.shape[1] == episodes.CANDIDATES
-    place = lambda rows: rows[..., :168].unflatten(-1, (24, 7))[..., 0]  # noqa: E731
-    liked, others = (place(part).sum(dim=-1) for part in found.candidates.split([episodes.LIKED, 24], dim=1))
-    begun = found.begun
-    assert (liked[begun].mean(dim=1) > others[begun].mean(dim=1)).float().mean() > 0.9
-    for one in torch.nonzero(begun).flatten().tolist():
-        made = {tuple(row) for row in place(runs[one, 2:][mask[one, 2:]]).numpy().round(3).tolist()}
-        chosen = place(found.candidates[one, : episodes.LIKED]).numpy().round(3).tolist()
-        within = {tuple(row) for row in place(reach[one]).numpy().round(3).tolist()}
-        assert {tuple(row) for row in chosen} <= within
-        if len(within - made) > 2 * episodes.LIKED:  # a point may lie where a run was made
-            assert np.mean([tuple(row) in made for row in chosen]) < 0.5
+    found = episodes.lesson(tasks(simulate, 200), after=after)
+    exists, split = found.rows.mask[:, 2:], found.rows.mask.shape[1]
+    outcome = found.rows.whole[:, :, :8]
+    score, _, finished, failed = outcome[:, 2:split, :4].unbind(dim=-1)
+    assert exists.shape[1] == after[1]
+    assert found.rows.place.shape[1] == split + episodes.CANDIDATES
+    assert not outcome[:, split:, :6].any()  # nothing of what a candidate would bring
+    assert not outcome[:, 2:split][~exists].any()
+    assert torch.equal(finished + failed, exists.float())
+    assert torch.equal(found.begun, (finished > 0).any(dim=1))
+    best = torch.where(finished > 0, score, -torch.inf).amax(dim=1)
+    assert (best[found.begun] == 0.0).all()  # scores are counted from the best one seen
+    count = exists.sum(dim=1)
+    assert count.min() == (0 if after[0] == 0 else after[0] + 1)
+    assert after[0] < count.max() <= after[1]
+
+
+def test_the_context_comes_first_then_a_guess_if_there_is_one(modules: Any) -> None:
+    simulate, episodes = modules
+    task = tasks(simulate, 200)
+    torch.manual_seed(2)
+    found = episodes.lesson(task)
+    context, guess = found.rows.whole[:, 0, :8], found.rows.whole[:, 1, :8]
+    assert torch.equal(context, torch.eye(8)[5].expand(200, -1))
+    assert torch.equal(guess, torch.eye(8)[4].expand(200, -1))
+    assert not found.rows.place[:, 0].any()  # the context is nowhere
+    known, began = found.rows.mask[:, 1], task.guessed > 0.5
+    assert found.rows.mask[:, 0].all()
+    assert known[began].float().mean() > 0.7
+    assert 0.0 < known[~began].float().mean() < 0.3
+    shown = found.rows.place[:, 1].sort(dim=1).values  # the coordinates come in any order
+    assert torch.allclose(shown[began], task.guess.float().sort(dim=1).values[began])
+
+
+def test_the_truth_of_a_candidate_is_in_the_bins_of_what_it_would_show(modules: Any) -> None:
+    """Of a task whose scores and costs are all alike: no gain, and the cost of the runs so far."""
+    simulate, episodes = modules
+    task = tasks(simulate, 100)
+    alike = replace(task, score=torch.zeros_like(task.score), seen=torch.zeros_like(task.seen),
+                    log_cost=torch.zeros_like(task.log_cost), fails=torch.zeros_like(task.fails))  # fmt: skip
+    torch.manual_seed(3)
+    found = episodes.lesson(alike)
+    for bins, edges in ((found.score, episodes.SCORE_EDGES), (found.cost, episodes.COST_EDGES)):
+        truth = bins[found.begun].unique().tolist()
+        assert len(truth) == 1
+        assert edges[truth[0]] <= 1e-6
+        assert edges[truth[0] + 1] >= -1e-6
