@@ -13,8 +13,9 @@ from pathlib import Path
 
 import torch
 from checkpoints import shipped
+from real_pool import real_tasks
 from tables import FAMILIES
-from train import judged, real_tasks
+from train import judged
 
 from autobct.maps.library import NAME
 

@@ -76,7 +76,7 @@ def test_a_choice_that_comes_close_to_a_usual_number() -> None:
         "max_depth",
     }  # none is near 0
     assert usual({"eta": rates, "max_depth": Categorical([6, True, "deep"])})["max_depth"] == 6
-    assert usual({"eta": rates, "max_depth": Categorical([10**400, 6, math.inf])})["max_depth"] == 6
+    assert usual({"eta": rates, "max_depth": Categorical([math.nan, 10**400, 6, math.inf])})["max_depth"] == 6
 
 
 def test_the_same_name_means_another_thing_in_another_model() -> None:

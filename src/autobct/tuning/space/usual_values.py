@@ -130,7 +130,7 @@ def _ratio(choice: object, usual: float) -> float:
         return math.inf
     if choice == usual:
         return 1.0
-    if min(choice, usual) <= 0 or choice > _LARGEST:
+    if usual <= 0 or not 0 < choice <= _LARGEST:
         return math.inf
     return max(choice / usual, usual / choice)
 
