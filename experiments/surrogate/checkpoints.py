@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from model import Network
 
+from autobct.belief.surrogate.network_inputs import FACTS
 from autobct.maps.container import pack, unpack
 
 if TYPE_CHECKING:
@@ -46,11 +47,17 @@ def load(file: Path, pupil: Pupil) -> None:
 
 
 def begin(file: Path, pupil: Pupil) -> None:
-    """The weights of a file that was shipped."""
+    """The weights of a file that was shipped.
+
+    What its networks did not read of a coordinate weighs nothing at first.
+    """
     weights, _ = unpack(file.read_bytes())
     with torch.no_grad():
         for place, (name, parameter) in enumerate(pupil.network.named_parameters()):
-            parameter.copy_(torch.from_numpy(weights[name].astype(np.float32)))
+            known = torch.from_numpy(weights[name].astype(np.float32))
+            if name == "fact.weight":
+                known = torch.nn.functional.pad(known, (0, FACTS - known.shape[1]))
+            parameter.copy_(known)
             pupil.average[place].copy_(parameter)
 
 

@@ -23,6 +23,7 @@ LOWEST, HIGHEST = 1e-3, 0.3  # a median run in ranges of scores
 _UNTOLD, _EMPTY = 0.5, 0.12
 _EARLY = 2.2  # the higher, the fewer runs most lessons have
 _SAID, _OTHERWISE = 0.85, 0.12  # how often a guess is known, where the runs begin with it and elsewhere
+_TRENDS, _MISLED = 0.5, 0.1  # how often it is said how the score goes with numbers, and how often that is untrue
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,11 @@ def squash(z: Tensor) -> Tensor:
     return torch.sign(z) * torch.log1p(z.abs())
 
 
-def lesson(task: Pool, features: int = SLOTS, after: tuple[int, int] = (0, RUNS)) -> Lesson:
+def lesson(task: Pool, features: int = SLOTS, after: tuple[int, int] = (0, RUNS), *, trends: float = _TRENDS) -> Lesson:
     """One lesson of each of B tasks, none of which has more than so many coordinates.
 
-    after: more than so many runs, unless it is 0, and at most so many
+    after:  more than so many runs, unless it is 0, and at most so many
+    trends: so often it is said how the score goes with numbers; a tuner never knows
     """
     batch, device = len(task), task.score.device
     uniform = lambda *shape: torch.rand(batch, *shape, device=device)  # noqa: E731
@@ -89,7 +91,7 @@ def lesson(task: Pool, features: int = SLOTS, after: tuple[int, int] = (0, RUNS)
     rows = Rows(
         place=place,
         whole=torch.cat([outcome, context[:, None].expand(-1, place.shape[1], -1)], dim=-1),
-        facts=torch.cat([facts[:, :, 1:], grows[:, :, None]], dim=-1),
+        facts=torch.cat([facts[:, :, 1:], grows[:, :, None], *_known_trends(task, order, uniform, trends)], dim=-1),
         exists=facts[:, :, 0],
         mask=torch.cat([torch.ones_like(has_guess), has_guess, exists], dim=1),
     )
@@ -149,6 +151,22 @@ def _known_growth(grows: Tensor, uniform: Uniform) -> Tensor:
     true = (grows > 0.3) & (uniform(grows.shape[1]) < 0.6)
     wrong = (grows.abs() > 0) & (uniform(grows.shape[1]) < 0.05)
     return ((true | wrong) & (uniform(1) < 0.15)).float()
+
+
+def _known_trends(task: Pool, order: Tensor, uniform: Uniform, often: float) -> tuple[Tensor, Tensor]:
+    """How the score is said to go with numbers, and how much these are said to matter; 0 for nothing.  (B, F, 1) each.
+
+    Vague, not of every number, and now and then untrue.
+    """
+    rises, matters = (of.float().gather(1, order) for of in (task.rises, task.matters))
+    wide, vague = rises.shape[1], 0.05 + 0.3 * uniform(1)
+    number = (task.facts[:, :, 0] * (1.0 - task.facts[:, :, 2])).float().gather(1, order)
+    told = number * (uniform(1) < often) * (uniform(wide) < 0.2 + 0.8 * uniform(1))
+    misled = uniform(1) < _MISLED
+    rises = torch.where(misled, -rises, rises) + vague * torch.randn_like(rises)
+    matters = torch.where(misled, 0.8 * uniform(wide), matters) + vague * torch.randn_like(matters)
+    said = told * (uniform(wide) < 0.85)
+    return (told * rises.clamp(-1.0, 1.0))[:, :, None], (said * matters.clamp(0.05, 1.0))[:, :, None]
 
 
 def _guess(task: Pool, uniform: Uniform) -> tuple[Tensor, Tensor]:

@@ -25,6 +25,7 @@ class Pool:
     place:     (T, P, S) coordinates, numbers as 2 u - 1, choices as 0 or 1, 0 where there is no coordinate
     facts:     (T, S, 5) exists, whole, category, log, log ratio of the ends
     grows:     (T, S) by how much the log cost rises over a coordinate
+    rises:     (T, S) rank correlation of the score with a number;  matters: (T, S) root of the share it explains alone
     score:     (T, P) true scores;  seen: (T, P) the same with noise
     log_cost:  (T, P) with its noise;  fails: (T, P) 1 where a run fails
     order:     (T, RUNS) the points that were run, one after the other;  rounds: (T, RUNS) the round of each
@@ -37,6 +38,8 @@ class Pool:
     place: Tensor
     facts: Tensor
     grows: Tensor
+    rises: Tensor
+    matters: Tensor
     score: Tensor
     seen: Tensor
     log_cost: Tensor
@@ -65,6 +68,27 @@ class Pool:
 def joined(pools: list[Pool]) -> Pool:
     """One after the other."""
     return Pool(**{f.name: torch.cat([getattr(pool, f.name) for pool in pools]) for f in fields(Pool)})
+
+
+def trends(place: Tensor, facts: Tensor, score: Tensor) -> tuple[Tensor, Tensor]:
+    """The trends of a pool, `rises` and `matters`, from the ranks of even points.  (T, S) each.
+
+    A number explains what a parabola of it explains, less what chance would.
+    """
+    numbers = (facts[:, :, 0] * (1.0 - facts[:, :, 2])).float()
+    ranks = _standard(score[:, :EVEN].argsort(dim=1).argsort(dim=1).float())[:, :, None]
+    line = _standard(place[:, :EVEN].float())
+    square = line.square()
+    bow = _standard(square - (square * line).mean(dim=1, keepdim=True) * line)
+    straight, bowed = (line * ranks).mean(dim=1), (bow * ranks).mean(dim=1)
+    explained = (straight.square() + bowed.square() - 2.0 / EVEN).clamp(0.0, 1.0)
+    return straight * numbers, explained.sqrt() * numbers
+
+
+def _standard(values: Tensor) -> Tensor:
+    """Of mean zero and variance one along the second axis; zero where all are alike."""
+    away = values - values.mean(dim=1, keepdim=True)
+    return away / away.square().mean(dim=1, keepdim=True).sqrt().clamp_min(1e-6)
 
 
 def yardsticks(score: Tensor, log_cost: Tensor, even: int) -> tuple[Tensor, Tensor]:

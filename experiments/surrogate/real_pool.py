@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from live_models import BROAD, TWINS
-from pool import SLOTS, Pool
+from pool import SLOTS, Pool, trends
 from tables import FAMILIES
 from torch import Tensor
 
@@ -28,7 +28,10 @@ def real_tasks(files: list[Path], device: torch.device) -> Pool:
     grows = straight.mean(dim=1) / place.var(dim=1).clamp_min(1e-3) * 2.0
     names = ("place", "facts", "score", "seen", "log_cost", "scale", "c50", "low", "high", "family", "order", "rounds",
              "guess", "guessed")  # fmt: skip
-    return Pool(**{name: array[name] for name in names}, grows=grows.half(), fails=fails).to(device)
+    rises, matters = (found.half() for found in trends(array["place"], array["facts"], array["score"]))
+    return Pool(
+        **{name: array[name] for name in names}, grows=grows.half(), rises=rises, matters=matters, fails=fails
+    ).to(device)
 
 
 def chances(real: Pool, held: tuple[str, ...]) -> Tensor:

@@ -12,6 +12,7 @@ checkpoints there; --span is the whole length of the schedule and --begun what w
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
 import os
 import time
@@ -202,7 +203,7 @@ def judged(network: Network, tasks: Pool, batches: int = 8) -> np.ndarray:
     found, tasks = [], tasks[_coordinates(tasks) <= SIZES[-1].features]
     for _ in range(batches):
         at = torch.randint(len(tasks), (512,), device=tasks.score.device)
-        task = lesson(tasks[at], SIZES[-1].features)
+        task = lesson(tasks[at], SIZES[-1].features, trends=0.0)
         logits = network(*task.rows).float()
         known = (task.begun[:, None] * (1.0 - task.fails)).bool()
         row = list(losses(logits, task).tolist())
@@ -297,6 +298,8 @@ def _finish(asked: argparse.Namespace, pupil: Pupil, steps: int, made: Pool, rea
         "steps": str(steps),
         "seconds": f"{asked.begun + asked.seconds:.0f}",
         "seed": str(asked.seed),
+        "rate": str(asked.rate),
+        "begun from": "" if asked.start is None else hashlib.sha256(asked.start.read_bytes()).hexdigest(),
         **{key: str(value) for key, value in _settings(asked).items()},
     }
     ship(asked.out / f"{pupil.name}.surrogate", network, note)

@@ -8,9 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autobct.belief.surrogate import predictive
 from autobct.belief.surrogate.network import Context, Network
-from autobct.belief.surrogate.network_inputs import OUTCOME, Rows
-from autobct.belief.surrogate.predictive import COSTS, SCORES, Layout, NetworkPosterior, Shown, squash
+from autobct.belief.surrogate.network_inputs import OUTCOME, SCORE_EDGES, Rows
+from autobct.belief.surrogate.predictive import (
+    COSTS,
+    SCORES,
+    Layout,
+    NetworkPosterior,
+    Shown,
+    noise_of,
+    squash,
+    unsquash,
+)
 from autobct.maps.library import shipped_surrogate
 
 LAYOUT = Layout(*np.array([(0, 0, 1, 8.0, 0), (1, 0, 1, 4.0, 0), (0, 1, 0, 0, 0), (0, 1, 0, 0, 0)], dtype=np.float32).T)
@@ -39,7 +49,7 @@ def test_units_of_score_and_cost_make_no_difference() -> None:
 
 def test_the_improvement_is_that_of_the_distribution_without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior = after(SHOWN)
-    monkeypatch.setattr(NetworkPosterior, "noise", lambda self, true: 0.0)
+    monkeypatch.setattr(predictive, "noise_of", lambda true, observed: 0.0)
     gain, cost = posterior.improvement_and_cost(CONTROLS)
     best = posterior.means(SHOWN.controls[[0, 1, 3]]).max()
     shares = posterior.scores(CONTROLS)
@@ -54,18 +64,29 @@ def test_the_improvement_is_that_of_the_distribution_without_noise(monkeypatch: 
     assert cost.max() <= COSTS[-1] * np.exp(SHOWN.mean_log_cost)
 
 
-def test_each_question_is_put_to_the_network_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bytes] = []
+def test_each_question_is_put_to_the_network_once_and_all_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[Rows, Rows]] = []
 
     def counted(network: Network, memory: Context, places: Rows, wholes: Rows) -> Rows:
-        asked.append(places.tobytes() + wholes.tobytes())
+        asked.append((places, wholes))
         return predict(network, memory, places, wholes)
 
     predict = Network.predict
     posterior = after(SHOWN)
     monkeypatch.setattr(Network, "predict", counted)
     posterior.improvement_and_cost(CONTROLS)
-    assert len(asked) == len(set(asked)) == 3  # candidates; runs: their true scores, and observed ones
+    ((places, wholes),) = asked
+    runs = LAYOUT.places(SHOWN.controls[[0, 1, 3]])  # that finished: their true scores, and observed ones
+    np.testing.assert_array_equal(places, np.concatenate([LAYOUT.places(CONTROLS), runs, runs]))
+    np.testing.assert_array_equal(wholes[:, 6], [0.0] * 53 + [1.0] * 3)
+
+
+def test_the_noise_is_by_how_much_observed_scores_are_less_certain_than_true_ones() -> None:
+    rng = np.random.default_rng(0)
+    histogram = [np.histogram(rng.normal(-5.0, sd, 400_000), unsquash(SCORE_EDGES))[0] / 4e5 for sd in (1.0, 2.0)]
+    true, observed = (np.tile(shares, (3, 1)) for shares in histogram)
+    assert noise_of(true, observed) == pytest.approx(3.0, rel=0.1)  # 2^2 - 1^2
+    assert noise_of(true, true) == noise_of(observed, true) == 0.0  # never negative
 
 
 class Reads:
@@ -109,7 +130,7 @@ def test_noise_makes_runs_worth_less() -> None:
     posterior = after(SHOWN)
     quiet = posterior.improvement_and_cost(CONTROLS)[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NetworkPosterior, "noise", lambda self, true: 1e4)
+        patch.setattr(predictive, "noise_of", lambda true, observed: 1e4)
         loud = posterior.improvement_and_cost(CONTROLS)[0]
     assert np.all(loud <= quiet + 1e-12)
     assert loud.sum() < 0.5 * quiet.sum()

@@ -231,7 +231,7 @@ def test_places_and_facts() -> None:
     one = np.ones(2, dtype=np.float32)
     known = Layout(whole=one * [1, 0], category=one * [0, 1], log=one * 0, ratio=one * [6, 0], grows=one * [0, 1])
     np.testing.assert_allclose(known.places(np.array([[0.25, 1.0]])), [[-0.5, 1.0]])
-    np.testing.assert_allclose(known.facts, [[1, 0, 0, 1, 0], [0, 1, 0, 0, 1]])
+    np.testing.assert_allclose(known.facts, [[1, 0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 1, 0, 0]])
     assert replace(known, ratio=one * 99).facts.max() < 2.5
 
 

@@ -91,3 +91,57 @@ def test_the_truth_of_a_candidate_is_in_the_bins_of_what_it_would_show(modules: 
         assert len(truth) == 1
         assert edges[truth[0]] <= 1e-6
         assert edges[truth[0] + 1] >= -1e-6
+
+
+def test_trends_are_those_of_a_surface_that_is_known(modules: Any) -> None:
+    """A straight line, a parabola about the centre, a number without effect, a choice, and no coordinate at all."""
+    pool = importlib.import_module("pool")
+    torch.manual_seed(4)
+    place = 2.0 * torch.rand(50, pool.EVEN, 5) - 1.0
+    facts = torch.zeros(50, 5, 5)
+    facts[:, :4, 0], facts[:, 3, 2] = 1.0, 1.0
+    line, bow = (pool.trends(place, facts, score) for score in (place[:, :, 0], -place[:, :, 1].square()))
+    assert (line[0][:, 0] > 0.95).all()
+    assert (line[1][:, 0] > 0.95).all()
+    assert (bow[0][:, 1].abs() < 0.4).all()
+    assert (bow[1][:, 1] > 0.85).all()
+    for rises, matters in (line, bow):
+        assert rises[:, 2].abs().mean() < 0.15
+        assert matters[:, 2].mean() < 0.15
+        assert not rises[:, 3:].any()
+        assert not matters[:, 3:].any()
+
+
+def test_trends_are_said_in_some_lessons_of_numbers_alone_and_mostly_true(modules: Any) -> None:
+    simulate, episodes = modules
+    task = tasks(simulate, 400)
+    torch.manual_seed(5)
+    rises, matters = episodes.lesson(task).rows.facts[:, :, 5:].unbind(dim=-1)
+    silent = episodes.lesson(task, trends=0.0).rows.facts
+    said = (rises != 0).any(dim=1).float().mean()
+    assert not silent[:, :, 5:].any()
+    assert 0.3 < said < 0.6
+    assert rises.abs().max() <= 1.0
+    assert 0.0 <= matters.min() <= matters.max() <= 1.0
+    strong = task.rises.float().abs() > 0.7
+    one = strong.sum(dim=1) == 1  # the coordinates come in any order, but this one is plain to see
+    truth = task.rises.float()[strong & one[:, None]]
+    told = rises[one].gather(1, rises[one].abs().argmax(dim=1, keepdim=True))[:, 0]
+    agree = (torch.sign(told) == torch.sign(truth))[told.abs() > 0.5].float().mean()
+    assert agree > 0.75
+
+
+def test_a_number_that_a_choice_switches_off_makes_no_difference_then(modules: Any) -> None:
+    spaces, landscapes = (importlib.import_module(name) for name in ("spaces", "landscapes"))
+    draw = spaces.Draw(200, torch.device("cpu"), torch.Generator().manual_seed(6))
+    kinds = spaces.kinds_of(draw)
+    gates = landscapes.Gates(draw, kinds)
+    surface = landscapes.Surface(draw, kinds, gates, torch.zeros_like(kinds.exists))
+    place = spaces.evenly(draw, kinds, 8)
+    moved = torch.where(gates.gated[:, None] > 0, 1.0 - place, place)
+    off = place.gather(2, gates.gate[:, None, None].expand(-1, 8, 1))[:, :, 0] < 0.5
+    gated = (gates.gated * kinds.exists).any(dim=1)
+    same = torch.isclose(surface.latent(place), surface.latent(moved), atol=1e-5)
+    assert 10 < gated.sum() < 150
+    assert same[gated][off[gated]].all()
+    assert not same[gated][~off[gated]].all()

@@ -25,7 +25,7 @@ SPACE = {"x": autobct.Float(0, 1), "n": autobct.Int(1, 9)}
 
 
 def tuner(**other: Any) -> Tuner:
-    return Tuner(SPACE, price=0.002, **other)
+    return Tuner(SPACE, price=0.0005, **other)
 
 
 def score(params: Any) -> float:

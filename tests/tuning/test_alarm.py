@@ -165,7 +165,7 @@ def test_a_program_that_crashes_at_once_raises_nothing(told: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("fails", [0.02, 300.0], ids=["at once", "late"])
 def test_a_region_that_fails_raises_nothing(fails: float) -> None:
-    tuner = Tuner(SQUARE, price=0.01 / 300, score_range=(0, 1), max_runs=15)
+    tuner = Tuner(SQUARE, price=0.001 / 300, score_range=(0, 1), max_runs=15)
     while isinstance(decision := tuner.ask(), Train):
         if decision.params["x"] > 0.6:
             tuner.tell(decision, cost=fails, error="out of memory")

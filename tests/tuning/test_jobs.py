@@ -55,9 +55,9 @@ class Shuffled:
         self.running.clear()
 
 
-def side_by_side(order: list[int], jobs: int = 4, **told: Any) -> tuple[autobct.Result, Shuffled]:
+def side_by_side(order: list[int], jobs: int = 4, price: float = 0.002) -> tuple[autobct.Result, Shuffled]:
     executor = Shuffled(order)
-    tuner = Tuner(SQUARE, price=0.002, **told)
+    tuner = Tuner(SQUARE, price=price)
     return until_stop(Alone(tuner), executor, LoopOrder(hill, jobs=jobs), Listeners([])), executor
 
 
@@ -208,8 +208,8 @@ def test_one_job_is_the_loop_as_it_was() -> None:
 
 @pytest.mark.parametrize("order", [[0] * 40, [3, 1, 2, 0] * 10, [2] * 40])
 def test_the_same_order_of_completion_gives_the_same_answer(order: list[int]) -> None:
-    first, executor = side_by_side(order)
-    again, _ = side_by_side(order)
+    first, executor = side_by_side(order, price=0.001)
+    again, _ = side_by_side(order, price=0.001)
     assert executor.most == 4
     assert [numbers(one) for one in first.decisions] == [numbers(one) for one in again.decisions]
     assert [run.trial for run in first.history] == [one.trial for one in first.decisions if isinstance(one, Train)]

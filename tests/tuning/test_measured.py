@@ -22,7 +22,7 @@ def rugged(params: Mapping[str, Any], seed: int) -> float:
 
 
 def tuned(seed: int, noise: float = 0.0, **told: Any) -> Tuner:
-    tuner, rng = Tuner(SPACE, price=0.0005, max_runs=40, **told), np.random.default_rng(seed)
+    tuner, rng = Tuner(SPACE, price=0.0002, max_runs=40, **told), np.random.default_rng(seed)
     play(tuner, lambda params: (rugged(params, seed) + noise * rng.standard_normal(), 1.0))
     return tuner
 

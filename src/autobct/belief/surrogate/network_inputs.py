@@ -8,7 +8,7 @@ nothing depends on the units of score and cost, and the price is a hint at the s
 | numbers | of |
 |---|---|
 | PLACE | a place, of one coordinate of a row: 1, the place, its square, sine and cosine waves of it |
-| FACTS | a coordinate: whole, category, log, log(high / low), increases cost |
+| FACTS | a coordinate: whole, category, log, log(high / low), increases cost, and two of the score, not in use |
 | OUTCOME | a row: score, log cost, finished, failed, is a guess, is the context, observed score is asked for, step |
 | CONTEXT | a tuning: number of runs, range of scores known, log(range / kappa), g((top - best) / kappa), coordinates |
 """
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Rows = NDArray[np.float32]
 
 WAVES = tuple(np.pi / 2.0 * k for k in (1, 2, 4, 8))
-PLACE, FACTS, SHAPES = 3 + 2 * len(WAVES), 5, 32
+PLACE, FACTS, SHAPES = 3 + 2 * len(WAVES), 7, 32
 OUTCOME, CONTEXT = 8, 5
 WHOLE = OUTCOME + CONTEXT
 

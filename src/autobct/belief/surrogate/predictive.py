@@ -14,6 +14,7 @@ from autobct.belief.surrogate.network_inputs import (
     COST_BINS,
     COST_EDGES,
     COST_UNIT,
+    FACTS,
     OUTCOME,
     RATIO_UNIT,
     SCORE_BINS,
@@ -67,9 +68,12 @@ class Layout:
 
     @property
     def facts(self) -> Rows:
-        """What the network reads of each coordinate, (p, FACTS)."""
+        """What the network reads of each coordinate, (p, FACTS).  How the score goes with it is left to the runs."""
         ratio = np.clip(self.ratio, 0.0, 14.0) / RATIO_UNIT
-        return np.stack([self.whole, self.category, self.log, ratio, self.grows], axis=-1).astype(np.float32)
+        known = (self.whole, self.category, self.log, ratio, self.grows)
+        facts = np.zeros((self.dim, FACTS), dtype=np.float32)
+        facts[:, : len(known)] = np.stack(known, axis=-1)
+        return facts
 
     def places(self, controls: NDArray[np.floating]) -> Rows:
         """Numbers as 2 u - 1, choices as 0 or 1.  controls: (n, p) -> (n, p)."""
@@ -143,37 +147,31 @@ class NetworkPosterior:
 
     def scores(self, controls: Array, *, observed: bool = False) -> Array:
         """Probabilities of the bins `SCORES` of the true score, or of one that a run would show.  (G, bins)."""
-        return _softmax(self._logits(controls, observed=observed)[:, :SCORE_BINS])
+        return _softmax(self._logits(controls, np.full(len(controls), observed))[:, :SCORE_BINS])
 
     def means(self, controls: Array) -> Array:
         """Expected true scores.  (G,)."""
         return np.asarray(self.scores(controls) @ SCORES)
-
-    def noise(self, true: Array) -> float:
-        """Variance of an observed score about the true one, as a typical run has it.
-
-        true: `scores` of the runs that finished, (n, bins)
-        """
-        observed = self.scores(self.shown.controls[self.shown.finished], observed=True)
-        return float(np.median(np.maximum(_width(observed) - _width(true), 0.0)))
 
     def improvement_and_cost(self, controls: Array) -> tuple[Array, Array]:
         """Expected improvement on the best of the runs, in score, and expected cost, at candidates (G, p).
 
         A noisy run moves the estimate less than a score does: outcomes are drawn in by as much.
         """
-        logits = self._logits(controls)
-        shares = _without_tail(_softmax(logits[:, :SCORE_BINS]))
-        runs = self.scores(self.shown.controls[self.shown.finished])
-        best, noise = (runs @ SCORES).max(), self.noise(runs)
+        runs = self.shown.controls[self.shown.finished]
+        asked = np.concatenate([controls, runs, runs])  # at once: many small products take longer than a large one
+        logits = self._logits(asked, np.arange(len(asked)) >= len(controls) + len(runs))
+        shares, true, observed = np.split(_softmax(logits[:, :SCORE_BINS]), (len(controls), len(controls) + len(runs)))
+        best, noise = (true @ SCORES).max(), noise_of(true, observed)
+        shares = _without_tail(shares)
         middle, width = (shares @ SCORES)[:, None], _width(shares)[:, None]
         moved = middle + np.sqrt(width / (width + noise + 1e-12)) * (SCORES - middle)
         gains = np.sum(shares * np.maximum(moved - best, 0.0), axis=1)
-        return gains * self.shown.unit, self._costs(logits)
+        return gains * self.shown.unit, self._costs(logits[: len(controls)])
 
     def expected(self, controls: Array) -> tuple[Array, Array]:
         """Expected score and cost, in the units of the runs.  controls: (G, p)."""
-        logits = self._logits(controls)
+        logits = self._logits(controls, np.zeros(len(controls)))
         best = np.nanmax(self.shown.scores)
         scores = best + self.shown.unit * (_softmax(logits[:, :SCORE_BINS]) @ SCORES)
         return np.asarray(scores), self._costs(logits)
@@ -183,11 +181,17 @@ class NetworkPosterior:
         costs = _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS]) @ COSTS
         return np.asarray(costs * np.exp(self.shown.mean_log_cost))
 
-    def _logits(self, controls: Array, *, observed: bool = False) -> Array:
-        asked = np.zeros((1, OUTCOME), dtype=np.float32)
-        asked[0, _OBSERVED] = observed
+    def _logits(self, controls: Array, observed: NDArray[np.generic]) -> Array:
+        """observed: (G,) whether the score that a run shows is asked for, rather than the true one."""
+        asked = np.zeros((len(controls), OUTCOME), dtype=np.float32)
+        asked[:, _OBSERVED] = observed
         places = self.layout.places(controls)
         return self.network.predict(self.memory, places, _wholes(asked, self.context)).astype(np.float64)
+
+
+def noise_of(true: Array, observed: Array) -> float:
+    """Variance of an observed score about the true one, as a typical run has it.  Of both, (n, bins)."""
+    return float(np.median(np.maximum(_width(observed) - _width(true), 0.0)))
 
 
 def _context(layout: Layout, shown: Shown) -> Rows:
