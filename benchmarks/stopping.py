@@ -3,9 +3,10 @@
     python benchmarks/stopping.py --data FOLDER [--each 3] [--seeds 1] [--out FILE.jsonl]
 
 Every play goes on for up to 30 runs, or until they have cost 2.5 ranges of the task's scores, making the run that the
-tuner names in its refusal.  Three tables: by how much a run was expected to pay and how much it did; of the first runs
-that were not made, how many would have paid; and where the regret comes from.  FOLDER is that of left_out.py, with both
-tables of families.  All numbers are in ranges of the task's scores, and families weigh alike in the last table.
+tuner names in its refusal.  Four tables: by how much a run was expected to pay and how much it did; of the first runs
+that were not made, how many would have paid; where the regret comes from, by decisions and at the stop; and how rare
+settings are that are clearly better than the model returned.  FOLDER is that of left_out.py, with both tables of
+families.  All numbers are in ranges of the task's scores, and families weigh alike in the third table.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from tasks import LEVELS, Bench, Question, Task, seed_on, tuner_for
 import autobct
 
 LONGEST, FARTHEST = 30, 2.5
+BETTER, LOOKS = 0.05, 1024
+"""What is clearly better, in ranges of the scores, and at how many settings one looks for it."""
 EDGES = (0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 5.0, np.inf)
 """Of the expected gain over the price of a run."""
 
@@ -38,7 +41,7 @@ def played_on(task: Task, level: float, seed: int) -> dict[str, Any]:
     """One play: after every run the true score of what would be returned, and what each was expected to gain."""
     bench, price, unit = Bench(task, seed, LONGEST), task.price(level), task.yardstick.range
     tuner = tuner_for(Question(task.space, price, task.score_range, seed_on(task, seed), LONGEST + 1))
-    stopped, expected, scores = 0, list[tuple[float, float]](), list[float]()
+    stopped, expected, scores, tops = 0, list[tuple[float, float]](), list[float](), list[float]()
     while len(bench.trials) < LONGEST and price * tuner.total_cost < FARTHEST * unit:
         decision = tuner.ask()
         if isinstance(decision, autobct.Stop):
@@ -52,8 +55,12 @@ def played_on(task: Task, level: float, seed: int) -> dict[str, Any]:
         tuner.tell(decision, score=score, cost=cost)
         assert tuner.best is not None  # no run fails here
         scores.append((bench.trials[tuner.best.trial].true - task.yardstick.low) / unit)
+        tops.append((max(trial.true for trial in bench.trials) - task.yardstick.low) / unit)
+    uniforms = np.random.default_rng(seed).random((LOOKS, len(task.space)))
+    clearly = task.yardstick.low + unit * (scores[(stopped or len(scores)) - 1] + BETTER)
     return {
         "task": task.name, "family": task.family, "level": level, "stopped": stopped or len(scores), "scores": scores,
+        "tops": tops, "better": float(np.mean(task.true(task.nearest(task.points(uniforms)))[0] > clearly)),
         "expected": expected, "paid": [price * trial.cost / unit for trial in bench.trials],
         "star": (dict(task.yardstick.star)[level] - task.yardstick.low) / unit,
     }  # fmt: skip
@@ -98,8 +105,9 @@ def refused(plays: Sequence[dict[str, Any]]) -> None:
 
 
 def regret(plays: Sequence[dict[str, Any]]) -> None:
-    """Against who knows the task: the price of a first run that was not the best one, later choices, the stop."""
-    names = ("all of it", "first run", "later choices", "stopped too early", "stopped too late")
+    """Against who knows the task: by decisions, and what is missing when it stops."""
+    names = ("all of it", "first run", "later choices", "stopped too early", "stopped too late",
+             "price of all runs", "best one trained", "returned another")  # fmt: skip
     found: dict[tuple[float, str], list[tuple[float, ...]]] = {}
     for play in plays:
         net = np.array(play["scores"]) - np.cumsum(play["paid"])
@@ -107,13 +115,26 @@ def regret(plays: Sequence[dict[str, Any]]) -> None:
         first = min(play["paid"][0], play["star"] - net[0])  # whoever knew the task would now make the best run
         lost = float(net[best] - net[stop])
         parts = (play["star"] - net[stop], first, play["star"] - first - net[best])
+        at_stop = (
+            sum(play["paid"][: stop + 1]),
+            play["star"] - play["tops"][stop],
+            play["tops"][stop] - play["scores"][stop],
+        )
         found.setdefault((play["level"], play["family"]), []).append(
-            (*parts, lost * (stop < best), lost * (stop > best))
+            (*parts, lost * (stop < best), lost * (stop > best), *at_stop)
         )
     print("\n" + f"{'regret':20s}" + "".join(f"{level:>8.1%}" for level in LEVELS))
     for which, name in enumerate(names):
         means = [np.mean([np.mean(rows, axis=0)[which] for (at, _), rows in found.items() if at == p]) for p in LEVELS]
         print(f"{name:20s}" + "".join(f"{mean:8.3f}" for mean in means))
+
+
+def rare(plays: Sequence[dict[str, Any]]) -> None:
+    """Shares of all settings that are clearly better than the model returned, over plays."""
+    print("\n" + f"{f'settings better by {BETTER}':27s}" + "".join(f"{level:>8.1%}" for level in LEVELS))
+    for name, at in (("a quarter of tunings below", 0.25), ("half", 0.5), ("three quarters", 0.75)):
+        shares = [np.quantile([play["better"] for play in plays if play["level"] == level], at) for level in LEVELS]
+        print(f"{name:27s}" + "".join(f"{share:8.2%}" for share in shares))
 
 
 def main() -> None:
@@ -133,6 +154,7 @@ def main() -> None:
     reliability(plays)
     refused(plays)
     regret(plays)
+    rare(plays)
 
 
 if __name__ == "__main__":
