@@ -105,9 +105,9 @@ def refused(plays: Sequence[dict[str, Any]]) -> None:
 
 
 def regret(plays: Sequence[dict[str, Any]]) -> None:
-    """Against who knows the task: by decisions, and what is missing when it stops."""
+    """Against U*, who knows the task: by decisions; then as the price of all runs and two gaps at the stop."""
     names = ("all of it", "first run", "later choices", "stopped too early", "stopped too late",
-             "price of all runs", "best one trained", "returned another")  # fmt: skip
+             "price of all runs", "best one behind U*", "returned one behind")  # fmt: skip
     found: dict[tuple[float, str], list[tuple[float, ...]]] = {}
     for play in plays:
         net = np.array(play["scores"]) - np.cumsum(play["paid"])
@@ -132,7 +132,7 @@ def regret(plays: Sequence[dict[str, Any]]) -> None:
 def rare(plays: Sequence[dict[str, Any]]) -> None:
     """Shares of all settings that are clearly better than the model returned, over plays."""
     print("\n" + f"{f'settings better by {BETTER}':27s}" + "".join(f"{level:>8.1%}" for level in LEVELS))
-    for name, at in (("a quarter of tunings below", 0.25), ("half", 0.5), ("three quarters", 0.75)):
+    for name, at in (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75)):
         shares = [np.quantile([play["better"] for play in plays if play["level"] == level], at) for level in LEVELS]
         print(f"{name:27s}" + "".join(f"{share:8.2%}" for share in shares))
 

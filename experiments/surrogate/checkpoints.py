@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,17 +48,11 @@ def load(file: Path, pupil: Pupil) -> None:
 
 
 def begin(file: Path, pupil: Pupil) -> None:
-    """The weights of a file that was shipped.
-
-    What its networks did not read of a coordinate weighs nothing at first.
-    """
+    """The weights of a file that was shipped."""
     weights, _ = unpack(file.read_bytes())
     with torch.no_grad():
         for place, (name, parameter) in enumerate(pupil.network.named_parameters()):
-            known = torch.from_numpy(weights[name].astype(np.float32))
-            if name == "fact.weight":
-                known = torch.nn.functional.pad(known, (0, FACTS - known.shape[1]))
-            parameter.copy_(known)
+            parameter.copy_(_read(weights, name))
             pupil.average[place].copy_(parameter)
 
 
@@ -71,8 +66,14 @@ def shipped(file: Path) -> Network:
     """The network of a file that was shipped, to be judged in torch."""
     weights, notes = unpack(file.read_bytes())
     network = Network(**{key: int(notes[key]) for key in ("width", "narrow", "layers")})
-    network.load_state_dict({name: torch.from_numpy(array.astype(np.float32)) for name, array in weights.items()})
+    network.load_state_dict({name: _read(weights, name) for name in weights})
     return network.eval()
+
+
+def _read(weights: Mapping[str, np.ndarray], name: str) -> torch.Tensor:
+    """In single precision.  What earlier networks did not read of a coordinate weighs nothing."""
+    known = torch.from_numpy(weights[name].astype(np.float32))
+    return torch.nn.functional.pad(known, (0, FACTS - known.shape[1])) if name == "fact.weight" else known
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray:

@@ -23,7 +23,10 @@ LOWEST, HIGHEST = 1e-3, 0.3  # a median run in ranges of scores
 _UNTOLD, _EMPTY = 0.5, 0.12
 _EARLY = 2.2  # the higher, the fewer runs most lessons have
 _SAID, _OTHERWISE = 0.85, 0.12  # how often a guess is known, where the runs begin with it and elsewhere
-_TRENDS, _MISLED = 0.5, 0.1  # how often it is said how the score goes with numbers, and how often that is untrue
+_TRENDS, _MISLED = (
+    0.5,
+    0.1,
+)  # how often there are hints on how the score depends on numbers, how often wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ def lesson(task: Pool, features: int = SLOTS, after: tuple[int, int] = (0, RUNS)
     """One lesson of each of B tasks, none of which has more than so many coordinates.
 
     after:  more than so many runs, unless it is 0, and at most so many
-    trends: so often it is said how the score goes with numbers; a tuner never knows
+    trends: share of lessons with hints on how the score depends on numbers; a tuner gives none
     """
     batch, device = len(task), task.score.device
     uniform = lambda *shape: torch.rand(batch, *shape, device=device)  # noqa: E731
@@ -154,9 +157,9 @@ def _known_growth(grows: Tensor, uniform: Uniform) -> Tensor:
 
 
 def _known_trends(task: Pool, order: Tensor, uniform: Uniform, often: float) -> tuple[Tensor, Tensor]:
-    """How the score is said to go with numbers, and how much these are said to matter; 0 for nothing.  (B, F, 1) each.
+    """Hints on how the score depends on each number, and how much the number matters; 0 for none.  (B, F, 1) each.
 
-    Vague, not of every number, and now and then untrue.
+    Vague, not on every number, and wrong now and then.
     """
     rises, matters = (of.float().gather(1, order) for of in (task.rises, task.matters))
     wide, vague = rises.shape[1], 0.05 + 0.3 * uniform(1)

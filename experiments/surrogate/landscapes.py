@@ -30,7 +30,10 @@ class Waves:
 
 
 class Gates:
-    """Numbers that only matter with one choice of a category: with the others they count as the middle."""
+    """Numbers that only matter with one choice of a category: with the others they count as the middle.
+
+    Where cliffs are and where runs fail does not depend on it.
+    """
 
     def __init__(self, draw: Draw, kinds: Kinds) -> None:
         gate = torch.where(kinds.category > 0, draw.uniform(SLOTS), -1.0).argmax(dim=1)
@@ -50,7 +53,7 @@ class Surface:
     """True scores."""
 
     def __init__(self, draw: Draw, kinds: Kinds, gates: Gates, grows: Tensor) -> None:
-        self.draw, self.kinds, self.gates = draw, kinds, gates
+        self.gates = gates
         shares = draw.dirichlet(6)
         self.shares = shares.sqrt()
         relevance = torch.exp(1.2 * draw.normal(SLOTS)) * kinds.exists

@@ -25,7 +25,8 @@ class Pool:
     place:     (T, P, S) coordinates, numbers as 2 u - 1, choices as 0 or 1, 0 where there is no coordinate
     facts:     (T, S, 5) exists, whole, category, log, log ratio of the ends
     grows:     (T, S) by how much the log cost rises over a coordinate
-    rises:     (T, S) rank correlation of the score with a number;  matters: (T, S) root of the share it explains alone
+    rises:     (T, S) correlation of a number with the ranks of the scores
+    matters:   (T, S) root of the share of these ranks that a parabola of the number explains
     score:     (T, P) true scores;  seen: (T, P) the same with noise
     log_cost:  (T, P) with its noise;  fails: (T, P) 1 where a run fails
     order:     (T, RUNS) the points that were run, one after the other;  rounds: (T, RUNS) the round of each
@@ -71,10 +72,7 @@ def joined(pools: list[Pool]) -> Pool:
 
 
 def trends(place: Tensor, facts: Tensor, score: Tensor) -> tuple[Tensor, Tensor]:
-    """The trends of a pool, `rises` and `matters`, from the ranks of even points.  (T, S) each.
-
-    A number explains what a parabola of it explains, less what chance would.
-    """
+    """The `rises` and `matters` of a pool, from even points, less what chance explains.  (T, S) each."""
     numbers = (facts[:, :, 0] * (1.0 - facts[:, :, 2])).float()
     ranks = _standard(score[:, :EVEN].argsort(dim=1).argsort(dim=1).float())[:, :, None]
     line = _standard(place[:, :EVEN].float())

@@ -1,4 +1,4 @@
-"""Train the learned surrogate on simulated tasks, as it is shipped.
+"""Train the learned surrogate on simulated tasks.
 
     python experiments/surrogate/train.py --out FOLDER --seconds 566
 
@@ -6,7 +6,8 @@ With --tables (files of tables.py and live.py) and --folds fold-0,fold-1,fold-2,
 tasks as well, that of a fold without the families of the fold.
 
 On a GPU every training step is one CUDA graph, and the networks train side by side.  --resume FOLDER goes on from the
-checkpoints there; --span is the whole length of the schedule and --begun what was trained of it before.
+checkpoints there, --start FILE from the weights of a file, as for the shipped one (docs/decisions/surrogate.md); --span
+is the whole length of the schedule and --begun what was trained of it before.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def test_each_question_is_put_to_the_network_once_and_all_at_a_time(monkeypatch:
     ((places, wholes),) = asked
     runs = LAYOUT.places(SHOWN.controls[[0, 1, 3]])  # that finished: their true scores, and observed ones
     np.testing.assert_array_equal(places, np.concatenate([LAYOUT.places(CONTROLS), runs, runs]))
-    np.testing.assert_array_equal(wholes[:, 6], [0.0] * 53 + [1.0] * 3)
+    np.testing.assert_array_equal(wholes[:, predictive._OBSERVED], [0.0] * 53 + [1.0] * 3)
 
 
 def test_the_noise_is_by_how_much_observed_scores_are_less_certain_than_true_ones() -> None:

@@ -114,12 +114,15 @@ def test_trends_are_those_of_a_surface_that_is_known(modules: Any) -> None:
 
 def test_trends_are_said_in_some_lessons_of_numbers_alone_and_mostly_true(modules: Any) -> None:
     simulate, episodes = modules
-    task = tasks(simulate, 400)
+    task = tasks(simulate, 2000)
     torch.manual_seed(5)
-    rises, matters = episodes.lesson(task).rows.facts[:, :, 5:].unbind(dim=-1)
+    rows = episodes.lesson(task).rows
+    rises, matters = rows.facts[:, :, 5:].unbind(dim=-1)
+    choices = rows.facts[:, :, 1] > 0
     silent = episodes.lesson(task, trends=0.0).rows.facts
     said = (rises != 0).any(dim=1).float().mean()
     assert not silent[:, :, 5:].any()
+    assert not rows.facts[:, :, 5:][choices | (rows.exists == 0)].any()
     assert 0.3 < said < 0.6
     assert rises.abs().max() <= 1.0
     assert 0.0 <= matters.min() <= matters.max() <= 1.0
@@ -136,12 +139,30 @@ def test_a_number_that_a_choice_switches_off_makes_no_difference_then(modules: A
     draw = spaces.Draw(200, torch.device("cpu"), torch.Generator().manual_seed(6))
     kinds = spaces.kinds_of(draw)
     gates = landscapes.Gates(draw, kinds)
-    surface = landscapes.Surface(draw, kinds, gates, torch.zeros_like(kinds.exists))
-    place = spaces.evenly(draw, kinds, 8)
+    cost = landscapes.Cost(draw, kinds, gates)
+    surface = landscapes.Surface(draw, kinds, gates, cost.grows)
+    place, level = spaces.evenly(draw, kinds, 8), torch.zeros(200, 8)
     moved = torch.where(gates.gated[:, None] > 0, 1.0 - place, place)
     off = place.gather(2, gates.gate[:, None, None].expand(-1, 8, 1))[:, :, 0] < 0.5
     gated = (gates.gated * kinds.exists).any(dim=1)
     same = torch.isclose(surface.latent(place), surface.latent(moved), atol=1e-5)
+    same_cost = torch.isclose(cost(place, level), cost(moved, level), atol=1e-4)
     assert 10 < gated.sum() < 150
-    assert same[gated][off[gated]].all()
-    assert not same[gated][~off[gated]].all()
+    for alike in (same, same_cost):
+        assert alike[gated][off[gated]].all()
+        assert not alike[gated][~off[gated]].all()
+
+
+def test_the_weights_of_a_network_that_read_less_of_a_coordinate_serve_as_before(modules: Any, tmp_path: Path) -> None:
+    checkpoints, container = importlib.import_module("checkpoints"), importlib.import_module("autobct.maps.container")
+    model = importlib.import_module("model")
+    torch.manual_seed(7)
+    made = model.Network(width=32, narrow=16, layers=1)
+    notes = {"width": "32", "narrow": "16", "layers": "1"}
+    checkpoints.ship(tmp_path / "now", made, notes)
+    weights, about = container.unpack((tmp_path / "now").read_bytes())
+    (tmp_path / "before").write_bytes(container.pack({**weights, "fact.weight": weights["fact.weight"][:, :5]}, about))
+    now, before = (checkpoints.shipped(tmp_path / name).fact.weight for name in ("now", "before"))
+    assert torch.equal(before[:, :5], now[:, :5])
+    assert not before[:, 5:].any()
+    assert now[:, 5:].any()

@@ -203,6 +203,10 @@ def log(low: float, high: float) -> Float:
             {"learning_rate": log(1e-4, 3e-2), "dropout_prob": Float(0, 0.4), "beta1": Float(0.5, 0.99)},
             {"learning_rate": 1e-3, "dropout_prob": 0.2, "beta1": 0.9},
         ),
+        (
+            {"learning_rate": log(1e-6, 1e-4), "hidden_dropout_prob": Float(0, 0.5), "dropout_prob": Float(0, 0.5)},
+            {"learning_rate": 5e-5, "hidden_dropout_prob": 0.1, "dropout_prob": 0.1},
+        ),
         ({"learning_rate": log(1e-6, 1.0), "beta1": Float(0.5, 0.999)}, {"learning_rate": 1e-3, "beta1": 0.9}),
         (
             {"num.trees": Int(1, 2000), "mtry.power": Float(0, 1), "replace": Categorical(["FALSE", "TRUE"])},

@@ -8,7 +8,7 @@ nothing depends on the units of score and cost, and the price is a hint at the s
 | numbers | of |
 |---|---|
 | PLACE | a place, of one coordinate of a row: 1, the place, its square, sine and cosine waves of it |
-| FACTS | a coordinate: whole, category, log, log(high / low), increases cost, and two of the score, not in use |
+| FACTS | a coordinate: whole, category, log, log(high / low), increases cost, two hints on the score (always 0) |
 | OUTCOME | a row: score, log cost, finished, failed, is a guess, is the context, observed score is asked for, step |
 | CONTEXT | a tuning: number of runs, range of scores known, log(range / kappa), g((top - best) / kappa), coordinates |
 """

@@ -68,7 +68,7 @@ class Layout:
 
     @property
     def facts(self) -> Rows:
-        """What the network reads of each coordinate, (p, FACTS).  How the score goes with it is left to the runs."""
+        """What the network reads of each coordinate, (p, FACTS).  The hints on the score, which come last, stay 0."""
         ratio = np.clip(self.ratio, 0.0, 14.0) / RATIO_UNIT
         known = (self.whole, self.category, self.log, ratio, self.grows)
         facts = np.zeros((self.dim, FACTS), dtype=np.float32)
@@ -171,7 +171,7 @@ class NetworkPosterior:
 
     def expected(self, controls: Array) -> tuple[Array, Array]:
         """Expected score and cost, in the units of the runs.  controls: (G, p)."""
-        logits = self._logits(controls, np.zeros(len(controls)))
+        logits = self._logits(controls, np.zeros(len(controls), dtype=bool))
         best = np.nanmax(self.shown.scores)
         scores = best + self.shown.unit * (_softmax(logits[:, :SCORE_BINS]) @ SCORES)
         return np.asarray(scores), self._costs(logits)
@@ -181,7 +181,7 @@ class NetworkPosterior:
         costs = _softmax(logits[:, SCORE_BINS : SCORE_BINS + COST_BINS]) @ COSTS
         return np.asarray(costs * np.exp(self.shown.mean_log_cost))
 
-    def _logits(self, controls: Array, observed: NDArray[np.generic]) -> Array:
+    def _logits(self, controls: Array, observed: NDArray[np.bool_]) -> Array:
         """observed: (G,) whether the score that a run shows is asked for, rather than the true one."""
         asked = np.zeros((len(controls), OUTCOME), dtype=np.float32)
         asked[:, _OBSERVED] = observed

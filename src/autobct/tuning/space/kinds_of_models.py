@@ -66,12 +66,14 @@ _FORESTS = _names(
     "n_estimators num_trees ntree ntrees max_features mtry mtry_power mtry_ratio sample_fraction max_samples bootstrap"
 )
 FEATURES = _names("max_features mtry mtry_ratio")
+_INNER_DROPOUT = "attention_dropout attention_probs_dropout_prob ffn_dropout hidden_dropout hidden_dropout_prob"
 _NETWORKS = _names(
     """n_units max_units hidden_size hidden_units hidden_dim hidden_layer_sizes n_layers num_layers n_blocks d_model
-    n_heads num_heads d_embedding embedding_dim dropout dropout_rate dropout_prob max_dropout attention_dropout
-    hidden_dropout batch_size train_batch_size per_device_train_batch_size weight_decay momentum opt_momentum
-    one_minus_momentum beta1 beta_1 adam_beta1 adam_epsilon warmup_ratio warmup_steps label_smoothing num_train_epochs
-    lora_r lora_alpha learning_rate_init"""
+    n_heads num_heads d_embedding embedding_dim dropout dropout_rate dropout_prob max_dropout batch_size
+    train_batch_size per_device_train_batch_size weight_decay momentum opt_momentum one_minus_momentum beta1 beta_1
+    adam_beta1 adam_epsilon warmup_ratio warmup_steps label_smoothing num_train_epochs lora_r lora_alpha
+    learning_rate_init """
+    + _INNER_DROPOUT
 )
 _LAYERS = _names("units layers width bs wd epochs n_epochs num_epochs")  # of a network if it is trained like one
 _TRAINED = RATES | _names("optimizer activation activation_fn")
@@ -127,7 +129,8 @@ _NETWORK = _table(
         _RATE: 1e-3,
         "batch_size bs train_batch_size per_device_train_batch_size": 64,
         "weight_decay wd l2 alpha": 1e-4,
-        "dropout dropout_rate dropout_prob max_dropout attention_dropout ffn_dropout hidden_dropout": 0.2,
+        "dropout dropout_rate dropout_prob max_dropout": 0.2,
+        _INNER_DROPOUT: 0.2,
         "momentum opt_momentum beta1 beta_1 adam_beta1": 0.9,
         "one_minus_momentum warmup_ratio": 0.1,
         "beta2 beta_2 adam_beta2": 0.999,
@@ -141,7 +144,7 @@ _NETWORK = _table(
 _WITH_MOMENTUM = {**_NETWORK, **_table({_RATE: 0.03})}
 _FINE_TUNED = {
     **_NETWORK,
-    **_table({_RATE: 5e-5, "weight_decay wd": 0.01, "dropout attention_dropout hidden_dropout": 0.1}),
+    **_table({_RATE: 5e-5, "weight_decay wd": 0.01, "dropout dropout_rate dropout_prob": 0.1, _INNER_DROPOUT: 0.1}),
 }
 _POLICY = _table(
     {
